@@ -91,7 +91,7 @@ export const settings = {
     'EXTRA_PORTS',
     kind.portRange,
     '32000-32767',
-    'Ports that servers can use for mods, such as voice chat.',
+    'Ports that servers can use for mods, such as voice chat. A port for Bedrock players is 19132 if that is free.',
   ),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP. 0: any free port.'),

@@ -150,10 +150,11 @@ test('the off-site backup store and its encryption keys are read from settings a
 
 test('a sign-in provider needs its client and an encrypted address, and passwords can be off only beside one', (t) => {
   const club = { OIDC_ISSUER: 'https://id.example.org/club/', OIDC_CLIENT_ID: 'dormouse', OIDC_CLIENT_SECRET: 's' };
-  t.is(loadConfig(club, none).oidcIssuer, 'https://id.example.org/club');
+  // An issuer that ends in a slash is another one without it (OpenID Connect Discovery §4.3).
+  t.is(loadConfig(club, none).oidcIssuer, 'https://id.example.org/club/');
   for (const issuer of ['discord', 'http://localhost:9000', 'http://127.0.0.1:9000'])
     t.is(loadConfig({ ...club, OIDC_ISSUER: issuer }, none).oidcIssuer, issuer);
-  for (const issuer of ['http://id.example.org', 'id.example.org', 'Discord'])
+  for (const issuer of ['http://id.example.org', 'id.example.org', 'Discord', 'https://id.example.org/?a=1'])
     t.throws(() => loadConfig({ ...club, OIDC_ISSUER: issuer }, none), { message: /OIDC_ISSUER/ }, issuer);
   for (const missing of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'])
     t.throws(() => loadConfig({ ...club, [missing]: '' }, none), {

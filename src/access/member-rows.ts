@@ -64,13 +64,15 @@ export interface Membership {
   role: MemberRole;
 }
 
-/**
- * Adds an invitation, and deletes the server's links for anyone that have expired. Throws ALREADY_EXISTS if the address
- * was already invited to the server.
- */
+/** Deletes expired invitations that a new one replaces: those for anyone, and that of the new one's address. */
+export async function deleteExpiredInvitations(tx: Tx, { serverId, email, createdAt }: MemberRow): Promise<void> {
+  const sql = `DELETE FROM "members" WHERE "serverId" = $1 AND "acceptedAt" IS NULL AND "linkExpiresAt" <= $2
+    AND ("email" IS NULL OR "email" = $3)`;
+  await tx.run(sql, [serverId, createdAt, email ?? '']);
+}
+
+/** Adds an invitation. Throws ALREADY_EXISTS if the address was already invited to the server. */
 export async function insertMember(tx: Tx, row: MemberRow): Promise<void> {
-  const expired = 'DELETE FROM "members" WHERE "serverId" = $1 AND "email" IS NULL AND "linkExpiresAt" <= $2';
-  await tx.run(expired, [row.serverId, row.createdAt]);
   await unlessInvited(() => tx.manager.insert(members, row));
 }
 

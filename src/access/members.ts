@@ -17,6 +17,7 @@ import {
   type MemberRow,
   acceptMember,
   countMembers,
+  deleteExpiredInvitations,
   deleteInvitationTo,
   deleteMember,
   getInvitation,
@@ -89,6 +90,7 @@ export async function inviteMember(
     if (invited && invited.accountId === server.accountId) {
       throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address belongs to the owner.');
     }
+    await deleteExpiredInvitations(tx, row);
     if ((await countMembers(tx, server.id)) >= MOST_MEMBERS) throw tooManyMembers(server.id);
     await insertMember(tx, row);
     await recordMember(tx, principal, server, 'member.invite', `${calledOf(row)} as ${role}`, createdAt);
@@ -228,6 +230,7 @@ interface MemberUser {
   userId: string;
   accountId: string;
   email: string;
+  emailVerified: boolean;
 }
 
 /** Returns the invitation of a link's token; undefined if the token is unknown, used, revoked or expired. */
@@ -257,7 +260,8 @@ async function acceptLinkIn(tx: Tx, user: MemberUser, token: string, now: number
     throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This is your own server. Send the link to a friend.');
   }
   if (await getMembership(tx, row.serverId, user.userId)) return row;
-  if (row.email === null) await deleteInvitationTo(tx, row.serverId, user.email);
+  // The link replaces an invitation of the same address, if the address is theirs.
+  if (row.email === null && user.emailVerified) await deleteInvitationTo(tx, row.serverId, user.email);
   return accept(tx, user, row, now);
 }
 
@@ -271,9 +275,15 @@ export async function signUpByLink(
   token: string,
   visitor: Visitor,
 ): Promise<SignedIn & { serverId: string }> {
+  const { store, clock } = accounts;
+  const invitation = await invitationOfLink(store, token, clock.now());
+  // Without a link for this address, the answer must not depend on whether it has an account.
+  const isForThem = invitation !== undefined && (invitation.email ?? user.email) === user.email;
+  if (!isForThem || !opensAccount(accounts, invitation)) throw noInvitation();
   let serverId = '';
   const signedIn = await signUp(accounts, user, visitor, async (tx, { id: userId, accountId, email, createdAt }) => {
-    const row = await acceptLinkIn(tx, { userId, accountId, email }, token, createdAt);
+    const joining = { userId, accountId, email, emailVerified: false };
+    const row = await acceptLinkIn(tx, joining, token, createdAt);
     if (!opensAccount(accounts, await getLinkedInvitation(tx, row.linkHash))) throw noInvitation();
     serverId = row.serverId;
   });
@@ -281,8 +291,8 @@ export async function signUpByLink(
 }
 
 /** Whether a link allows its visitor to create an account. */
-export function opensAccount({ signup }: Accounts, invitation: LinkedInvitation | undefined): boolean {
-  return signup === 'open' || invitation?.isByOperator === true;
+export function opensAccount({ signup, passwords }: Accounts, invitation: LinkedInvitation | undefined): boolean {
+  return passwords === 'everyone' && (signup === 'open' || invitation?.isByOperator === true);
 }
 
 function noInvitation(): StatusError {

@@ -10,6 +10,7 @@ import {
   setUserOperator,
   userOfAccount,
 } from '../accounts/rows.ts';
+import { detachFromGroup } from '../accounts/provider-rows.ts';
 import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import type { Principal } from '../http/principal.ts';
 import { KEY_SCOPES } from '../http/scopes.ts';
@@ -35,6 +36,8 @@ export async function setOperator(
   await requireProvedSession(accounts, principal);
   const changed = await store.write(async (tx) => {
     const user = await userOfAccount(tx, accountId);
+    // Rights that people grant or revoke no longer depend on a group at the sign-in provider.
+    await detachFromGroup(tx, user.id);
     if (user.operator === operator) return undefined;
     if (!operator && (await countOperators(tx)) < 2) {
       const message = 'This is the only operator. Make another account an operator first.';

@@ -18,6 +18,12 @@ export function noticeSecondFactor(accounts: Accounts, user: Recipient, what: st
   notice(accounts, user, subject, `${what} at ${instant(accounts)}.`, '/profile/second-factor');
 }
 
+/** Notifies a user that an account at the sign-in provider now opens theirs. */
+export function noticeLinked(accounts: Accounts, user: Recipient, provider: string): void {
+  const what = `An account at ${provider} was linked to yours at ${instant(accounts)}, and can sign in from now on.`;
+  notice(accounts, user, 'A new way to sign in to your Dormouse account', what, '/profile');
+}
+
 /** Notifies a user of a sign-in from a new place, unless it is their first ever. */
 export function noticeNewPlace(accounts: Accounts, user: Recipient, from: Familiarity, address: string): void {
   if (!from.any || (from.device !== undefined && from.network)) return;

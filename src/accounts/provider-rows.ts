@@ -43,6 +43,11 @@ export async function setLinkOperator(tx: Tx, { issuer, subject }: ProviderLinkR
   await tx.manager.update(providerLinks, { issuer, subject }, { operator });
 }
 
+/** Makes a user's operator rights independent of groups at providers. */
+export async function detachFromGroup(tx: Tx, userId: string): Promise<void> {
+  await tx.manager.update(providerLinks, { userId }, { operator: false });
+}
+
 export async function deleteProviderLink(tx: Tx, { issuer, subject }: ProviderLinkRow): Promise<void> {
   await tx.manager.delete(providerLinks, { issuer, subject });
 }

@@ -10,6 +10,7 @@ import type { Sql, Tx } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import { isInvitedAddress } from './link-rows.ts';
 import { counted } from './login-limits.ts';
+import { noticeLinked } from './notices.ts';
 import { FLOW_MS, type Identity, type Provider, type ProviderFlow } from './provider.ts';
 import {
   type ProviderLinkRow,
@@ -28,8 +29,9 @@ import {
   entered,
   insertNewUser,
   isPasswordAccepted,
+  signInWithCode,
 } from './sign-in.ts';
-import { familiarityOf } from './sign-in-places.ts';
+import { type Familiarity, familiarityOf } from './sign-in-places.ts';
 import { linkNeeded, useInvitation } from './sign-up-links.ts';
 
 const FLOW = /^(\d{1,15})\.[\w-]{22}\.([\w-]{0,400})$/;
@@ -59,7 +61,8 @@ export function flowOf(secret: Secret, token: string): ProviderFlow {
  * Signs in the user who returns from the provider in the browser in which they left, once within ten minutes. Creates
  * their account at first, if sign-up is open or their address is invited; links an existing one if its address and the
  * provider's are the same and both are confirmed. Membership of the operators' group is applied each time. A second
- * factor is required as after a password, unless the provider has asked for one.
+ * factor is required as after a password, unless the provider has asked for one and its account was linked before:
+ * whoever reads a user's mail must not replace their second factor. Until the code is given, nothing is stored.
  *
  * UNAUTHENTICATED SIGN_IN_EXPIRED, SIGN_IN_CANCELLED or PROVIDER_REFUSED; UNAVAILABLE PROVIDER_UNAVAILABLE;
  * FAILED_PRECONDITION EMAIL_NOT_CONFIRMED or LINKED_OTHERWISE; PERMISSION_DENIED SIGNUP_CLOSED; RESOURCE_EXHAUSTED for
@@ -82,37 +85,84 @@ export async function signInByProvider(
   const attempts = [loginLimits.address.take(addressKey(visitor.address))];
   const identity = await counted(attempts, () => provider.finish(flow, query.toString()));
   const device = deviceToKeep(secret, visitor);
-  const result = await store.write(async (tx) => {
+  const result = await store.write(async (tx): Promise<CodeAsked | Entered> => {
     const at = clock.now();
-    const { user: known, link } = await linkedUser(tx, accounts, provider, identity, visitor, at);
-    const isMember = provider.operatorGroup !== '' && identity.groups.includes(provider.operatorGroup);
-    const user = await applyGroup(tx, known, link, isMember, provider.operatorGroup, at);
+    const { user: known, isLinked } = await userOf(tx, accounts, provider, identity, visitor, at);
+    const { subject, email = known.email, groups, multiFactor } = identity;
+    const isMember = provider.operatorGroup !== '' && groups.includes(provider.operatorGroup);
+    const proof = { subject, email, isMember };
+    const asked = multiFactor && isLinked ? undefined : await codeAsked(tx, secret, known, at, noteOf(proof));
+    if (asked !== undefined) return asked;
+    const user = await linked(tx, provider, known, proof, at);
     const from = await familiarityOf(tx, secret, user.id, visitor);
     const isChanged = user.operator !== known.operator;
-    const asked = identity.multiFactor ? undefined : await codeAsked(tx, secret, user, at);
-    if (asked !== undefined) return { user, from, isChanged, asked };
     const session = await enter(tx, accounts, user, { ...visitor, device }, `with ${provider.name}`);
-    return { user, from, isChanged, session };
+    const isNew = !isLinked && known.passwordHash !== '';
+    return { user, from, isChanged, isNew, session };
   });
-  const { user, from, isChanged, asked, session } = result;
+  if ('pending' in result) return result;
+  const { user, from, isChanged, isNew, session } = result;
   if (isChanged) accessChanges.announce({ userId: user.id });
-  if (asked !== undefined) return asked;
+  if (isNew) noticeLinked(accounts, user, provider.name);
   await entered(accounts, user, from, visitor);
   return { user, token: session, device };
 }
 
-/** Returns the user of an identity. Links or creates one if necessary. */
-async function linkedUser(
+/**
+ * Signs in a user with a code (`signInWithCode`). If their first proof came from the provider, links its account and
+ * applies its group.
+ */
+export async function finishWithCode(accounts: Accounts, code: string, visitor: Visitor): Promise<SignedIn> {
+  const { provider, clock, accessChanges } = accounts;
+  let wasOperator = false;
+  let isNew = false;
+  const signedIn = await signInWithCode(accounts, code, visitor, async (tx, user, note) => {
+    wasOperator = user.operator;
+    if (note === '' || provider === undefined) return user;
+    isNew = (await findProviderLink(tx, provider.issuer, 'userId', user.id)) === undefined;
+    return linked(tx, provider, user, JSON.parse(Buffer.from(note, 'base64url').toString()) as Proof, clock.now());
+  });
+  const { user } = signedIn;
+  if (user.operator !== wasOperator) accessChanges.announce({ userId: user.id });
+  if (isNew && provider) noticeLinked(accounts, user, provider.name);
+  return signedIn;
+}
+
+/** What the provider has said of a user, as far as it is stored. */
+interface Proof {
+  subject: string;
+  email: string;
+  /** Whether they belong to the operators' group. */
+  isMember: boolean;
+}
+
+function noteOf(proof: Proof): string {
+  return Buffer.from(JSON.stringify(proof)).toString('base64url');
+}
+
+/** A stored sign-in. */
+interface Entered {
+  user: UserRow;
+  from: Familiarity;
+  session: string;
+  /** Whether operator rights have changed. */
+  isChanged: boolean;
+  /** Whether an account that existed has been linked. */
+  isNew: boolean;
+}
+
+/** Returns the user of an identity, and whether its account is linked. Creates a user if necessary. */
+async function userOf(
   tx: Tx,
   accounts: Accounts,
   { issuer, name }: Provider,
   { subject, email }: Identity,
   visitor: Visitor,
   at: number,
-): Promise<{ user: UserRow; link: ProviderLinkRow }> {
+): Promise<{ user: UserRow; isLinked: boolean }> {
   const link = await findProviderLink(tx, issuer, 'subject', subject);
-  const linked = link && (await getUser(tx, link.userId));
-  if (link && linked) return { user: linked, link };
+  const user = link && (await getUser(tx, link.userId));
+  if (user) return { user, isLinked: true };
   if (email === undefined) {
     throw notConfirmed(`${name} has not confirmed your e-mail address. Confirm it there, then sign in again.`);
   }
@@ -126,12 +176,30 @@ async function linkedUser(
     const message = `The account with the address ${email} is linked to another account at ${name}. Sign in with that one, or with the password and remove the link on the profile page.`;
     throw new StatusError('FAILED_PRECONDITION', 'LINKED_OTHERWISE', message);
   }
-  const user = known ?? (await newUser(tx, accounts, email, visitor, at));
-  const made = { issuer, subject, userId: user.id, email, operator: false, createdAt: at };
-  await insertProviderLink(tx, made);
+  return { user: known ?? (await newUser(tx, accounts, email, visitor, at)), isLinked: false };
+}
+
+/** Links a user's account at the provider unless it is linked, and applies its group. Returns the user. */
+async function linked(
+  tx: Tx,
+  { issuer, name, operatorGroup }: Provider,
+  user: UserRow,
+  { subject, email, isMember }: Proof,
+  at: number,
+): Promise<UserRow> {
+  const known = await findProviderLink(tx, issuer, 'subject', subject);
+  if (known) {
+    if (known.userId !== user.id) throw startAgain();
+    return applyGroup(tx, user, known, isMember, operatorGroup, at);
+  }
+  // Something may have changed since a code was asked.
+  const isStill = user.email === email && user.emailVerified;
+  if (!isStill || (await findProviderLink(tx, issuer, 'userId', user.id))) throw startAgain();
+  const link = { issuer, subject, userId: user.id, email, operator: false, createdAt: at };
+  await insertProviderLink(tx, link);
   const entry = { action: 'session.linkProvider', accountId: user.accountId, detail: name, at };
   await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
-  return { user, link: made };
+  return applyGroup(tx, user, link, isMember, operatorGroup, at);
 }
 
 /** Creates a user without a password. The provider has confirmed the address. */

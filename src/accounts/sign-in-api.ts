@@ -6,7 +6,8 @@ import { operation } from '../http/operation.ts';
 import { type Browser, type Served, serve } from '../http/serve.ts';
 import { hashToken } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type SignedIn, signIn, signUp, signInWithCode } from './sign-in.ts';
+import { finishWithCode } from './provider-sign-in.ts';
+import { type SignedIn, signIn, signUp } from './sign-in.ts';
 import { provePassword, changePassword } from './passwords.ts';
 import { requestSignUp } from './sign-up-links.ts';
 import { resendVerification, verifyEmail } from './own-email.ts';
@@ -175,7 +176,7 @@ export const signInOperations = (accounts: Accounts): readonly Served[] => [
     throw new StatusError('UNAUTHENTICATED', 'CODE_REQUIRED', 'Enter the code that your app shows.');
   }),
   serve(SignInWithCode, async ({ body, browser }) => {
-    const signedIn = await signInWithCode(accounts, body.code, browser);
+    const signedIn = await finishWithCode(accounts, body.code, browser);
     const me = enter(signedIn, browser, accounts);
     browser.keepPending(null);
     return me;

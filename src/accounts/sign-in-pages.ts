@@ -14,9 +14,9 @@ import { cardPage, newPasswordField, notAnEmail, shortPassword } from './page-pa
 import { PASSWORD_BYTES, isPassword } from './passwords.ts';
 import { CALLBACK } from './provider.ts';
 import { PROVIDER_PATH, providerButton } from './provider-pages.ts';
-import { flowOf, newProviderFlow, nextOfFlow, signInByProvider } from './provider-sign-in.ts';
+import { finishWithCode, flowOf, newProviderFlow, nextOfFlow, signInByProvider } from './provider-sign-in.ts';
 import { NO_CODE, anyCodeField, codeIn } from './second-factor-pages.ts';
-import { type Credentials, pendingUser, signIn, signInWithCode, signUp } from './sign-in.ts';
+import { type Credentials, pendingUser, signIn, signUp } from './sign-in.ts';
 import { invitedEmail, isInvitation, requestSignUp } from './sign-up-links.ts';
 
 /** Form values shown again after a problem. Never contains a password. */
@@ -272,7 +272,7 @@ export function mountSignInCode(serve: Serve, accounts: Accounts): void {
     const code = codeIn(form);
     if (code === '') return codePage(request, next, NO_CODE);
     try {
-      const { token, device } = await signInWithCode(accounts, code, request.visitor);
+      const { token, device } = await finishWithCode(accounts, code, request.visitor);
       return { to: next, session: token, device, pending: null };
     } catch (error) {
       return codePage(request, next, problemOf(error));

@@ -30,7 +30,7 @@ import { invitedEmail, isInvitation, linkNeeded, requirePasswords, useInvitation
 /** Time between password and code in one browser. */
 export const PENDING_MS = 10 * MINUTE_MS;
 
-const PENDING_TOKEN = /^(usr_\w{1,64})\.(\d{1,15})\.([\w-]{43})$/;
+const PENDING_TOKEN = /^(usr_\w{1,64})\.(\d{1,15})\.([\w-]{0,1000})\.([\w-]{43})$/;
 
 /** The claimed identity. `email` is normalized by `normalizeEmail`. */
 export interface Credentials {
@@ -51,7 +51,7 @@ export interface SignedIn {
   device: string;
 }
 
-/** A user with a correct password who must give a code next (`signInWithCode`). */
+/** A user whose first proof is accepted and who must give a code next (`signInWithCode`). */
 export interface CodeAsked {
   /** The token the browser keeps until then. */
   pending: string;
@@ -156,21 +156,30 @@ export async function signIn(
 }
 
 /**
- * Signs in a user who has given their password in this browser (`signIn`), with a code of their app or a recovery code.
- * UNAUTHENTICATED SIGN_IN_EXPIRED; PERMISSION_DENIED WRONG_CODE; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ * Signs in a user who has given their first proof in this browser (`signIn`), with a code of their app or a recovery
+ * code. `accepted` does what had to wait for the code, in the same write, and returns the user from then on; `note` is
+ * that of `codeAsked`. UNAUTHENTICATED SIGN_IN_EXPIRED; PERMISSION_DENIED WRONG_CODE; RESOURCE_EXHAUSTED
+ * TOO_MANY_ATTEMPTS.
  */
-export async function signInWithCode(accounts: Accounts, code: string, visitor: Visitor): Promise<SignedIn> {
+export async function signInWithCode(
+  accounts: Accounts,
+  code: string,
+  visitor: Visitor,
+  accepted: (tx: Tx, user: UserRow, note: string) => Promise<UserRow>,
+): Promise<SignedIn> {
   const { store, clock, secret } = accounts;
-  const user = await pendingUser(accounts, visitor.pending, clock.now());
-  if (!user) throw expired();
-  const from = await familiarityOf(store, secret, user.id, visitor);
+  const pending = await pendingUser(accounts, visitor.pending, clock.now());
+  if (!pending) throw expired();
+  const { user: known, note } = pending;
+  const from = await familiarityOf(store, secret, known.id, visitor);
   const device = deviceToKeep(secret, visitor);
-  const { token, taken, left } = await tryCode(accounts.loginLimits, { userId: user.id, visitor, from }, () =>
+  const { user, token, taken, left } = await tryCode(accounts.loginLimits, { userId: known.id, visitor, from }, () =>
     store.write(async (tx) => {
-      const taken = await takeCode(tx, secret, user.id, code, clock.now());
+      const taken = await takeCode(tx, secret, known.id, code, clock.now());
+      const user = await accepted(tx, known, note);
       const how = taken === 'app' ? 'with a code' : 'with a recovery code';
       const token = await enter(tx, accounts, user, { ...visitor, device }, how);
-      return { token, taken, left: await countRecoveryCodes(tx, user.id) };
+      return { user, token, taken, left: await countRecoveryCodes(tx, user.id) };
     }),
   );
   await entered(accounts, user, from, visitor);
@@ -184,7 +193,7 @@ function expired(): StatusError {
   return new StatusError(
     'UNAUTHENTICATED',
     'SIGN_IN_EXPIRED',
-    'Your password was entered too long ago, or with another browser. Start again.',
+    'Your sign-in began too long ago, or in another browser. Start again.',
   );
 }
 
@@ -192,36 +201,49 @@ function signInFailed(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'SIGN_IN_FAILED', 'E-mail address or password is wrong.');
 }
 
-/** Asks a user with a second factor for a code; undefined without one. Call it once their first proof is accepted. */
-export async function codeAsked(tx: Tx, secret: Secret, user: UserRow, now: number): Promise<CodeAsked | undefined> {
+/**
+ * Asks a user with a second factor for a code; undefined without one. Call it once their first proof is accepted. The
+ * browser keeps `note` (base64url) until then, and cannot change it.
+ */
+export async function codeAsked(
+  tx: Tx,
+  secret: Secret,
+  user: UserRow,
+  now: number,
+  note = '',
+): Promise<CodeAsked | undefined> {
   if (((await getSecondFactor(tx, user.id))?.enabledAt ?? null) === null) return undefined;
-  return { pending: pendingSignIn(secret, user, now + PENDING_MS) };
+  return { pending: pendingSignIn(secret, user, now + PENDING_MS, note) };
 }
 
 /**
  * Creates the token a browser keeps between password and code. The token alone grants no access. It is derived from the
  * secret and not stored; the code that must follow works once. A new password voids the token.
  */
-function pendingSignIn(secret: Secret, user: UserRow, expiresAt: number): string {
-  return `${user.id}.${expiresAt}.${sealPending(secret, user, expiresAt)}`;
+function pendingSignIn(secret: Secret, user: UserRow, expiresAt: number, note: string): string {
+  return `${user.id}.${expiresAt}.${note}.${sealPending(secret, user, expiresAt, note)}`;
 }
 
-/** Returns the user who has given their password in this browser; undefined without one, or after too much time. */
+/**
+ * Returns the user who has given their first proof in this browser, with the note of `codeAsked`; undefined without one,
+ * or after too much time.
+ */
 export async function pendingUser(
   { store, secret }: { store: Sql; secret: Secret },
   token: string | undefined,
   now: number,
-): Promise<UserRow | undefined> {
-  const [, userId = '', expiry = '', given = ''] = PENDING_TOKEN.exec(token ?? '') ?? [];
+): Promise<{ user: UserRow; note: string } | undefined> {
+  const [, userId = '', expiry = '', note = '', given = ''] = PENDING_TOKEN.exec(token ?? '') ?? [];
   const expiresAt = Number(expiry);
   if (userId === '' || expiresAt <= now || expiresAt > now + PENDING_MS) return undefined;
   const user = await getUser(store, userId);
   if (user === undefined) return undefined;
-  return timingSafeEqual(Buffer.from(given), Buffer.from(sealPending(secret, user, expiresAt))) ? user : undefined;
+  const seal = sealPending(secret, user, expiresAt, note);
+  return timingSafeEqual(Buffer.from(given), Buffer.from(seal)) ? { user, note } : undefined;
 }
 
-function sealPending(secret: Secret, { id, passwordHash }: UserRow, expiresAt: number): string {
-  return secret.derive('pending-sign-in', `${id} ${expiresAt} ${passwordHash}`);
+function sealPending(secret: Secret, { id, passwordHash }: UserRow, expiresAt: number, note: string): string {
+  return secret.derive('pending-sign-in', `${id} ${expiresAt} ${note} ${passwordHash}`);
 }
 
 /** Opens a session in the write that consumes the sign-in's last proof. Returns its token. */

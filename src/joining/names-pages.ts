@@ -6,6 +6,7 @@ import { filling, lineField } from '../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { copyButton } from '../web/panel/parts.ts';
+import { normalName } from './own-names.ts';
 import { AddServerName, ListServerNames, RemoveServerName, SetServerHostname } from './names-api.ts';
 
 type Names = ReplyOf<typeof ListServerNames>;
@@ -23,7 +24,7 @@ export function mountNames(panel: Panel): void {
       async add({ call, server: { id } }, form) {
         const name = form.get('name') ?? '';
         const { names } = await call(AddServerName, { id }, { name });
-        return names.some((each) => each.name === name && each.state === 'proved') ? 'proved' : 'pending';
+        return names.some((each) => each.name === normalName(name) && each.state === 'proved') ? 'proved' : 'pending';
       },
       async remove({ call, server: { id } }, form) {
         await call(RemoveServerName, { id }, { name: form.get('name') ?? '' });
@@ -33,7 +34,7 @@ export function mountNames(panel: Panel): void {
     done: {
       renamed: 'Address changed. The former one works for 30 more days.',
       proved: 'Proved. Players can join at this name.',
-      pending: 'DNS doesn’t have the TXT record yet. We check every 10 minutes.',
+      pending: 'Not proved yet. We look for the TXT record every 10 minutes.',
       removed: 'Name removed.',
     },
   });

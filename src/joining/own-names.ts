@@ -92,9 +92,12 @@ export class OwnNames {
     return this.#byServer.get(serverId) ?? [];
   }
 
-  /** Returns the TXT record that proves a name for a server. */
-  proofOf({ name, serverId }: { name: string; serverId: string }): { name: string; value: string } {
-    const token = this.#secret.derive('own name', `${serverId}\0${name}`).slice(0, 32);
+  /**
+   * Returns the TXT record that proves a name for a server. It changes if the name is added again, because the server
+   * may be another one with the id of a deleted one.
+   */
+  proofOf({ name, serverId, createdAt }: ServerNameRow): { name: string; value: string } {
+    const token = this.#secret.derive('own name', `${serverId}\0${name}\0${createdAt}`).slice(0, 32);
     return { name: `_dormouse.${name}`, value: `dormouse=${token}` };
   }
 
@@ -123,7 +126,8 @@ export class OwnNames {
   }
 
   /** Removes an own name or a former address. Rejects with NOT_FOUND NAME_NOT_FOUND. */
-  remove(serverId: string, name: string, record: Record): Promise<void> {
+  remove(serverId: string, given: string, record: Record): Promise<void> {
+    const name = normalName(given);
     return this.#withLock(async () => {
       const row = this.of(serverId).find((each) => each.name === name);
       if (!row) throw new StatusError('NOT_FOUND', 'NAME_NOT_FOUND', 'The server has no such name.');
@@ -189,14 +193,19 @@ export class OwnNames {
     }
   }
 
-  /** Asks DNS once for all servers that claim a name. Without an answer, nothing changes. */
+  /** Asks DNS once for all servers that claim a name. Without an answer, only names that were never proved expire. */
   #checkName(name: string): Promise<void> {
     return this.#withNameLock(name, async () => {
       const texts = await this.#texts(`_dormouse.${name}`);
-      if (texts === undefined) return;
       await this.#withLock(async () => {
         const now = this.#shared.clock.now();
-        const rows = [...this.#byServer.values()].flat().filter((row) => row.name === name);
+        const claims = [...this.#byServer.values()].flat().filter((row) => row.name === name);
+        const rows = claims.toSorted((one, other) => one.createdAt - other.createdAt);
+        if (texts === undefined) {
+          for (const row of rows)
+            if (row.provedAt === null && row.expiresAt <= now) await this.#release(row, 'server.name.release');
+          return;
+        }
         const proved = rows.filter((row) => texts.has(this.proofOf(row).value));
         // Oldest first, so that of several new claims the first one gets the name.
         const holder = proved.find((row) => row.provedAt !== null) ?? proved[0];
@@ -283,7 +292,7 @@ export class OwnNames {
 
   /** Returns a host name in the form that DNS and clients use. Throws INVALID_FIELD. */
   #normal(given: string): string {
-    const name = domainToASCII(given.trim().replace(/\.$/, ''));
+    const name = normalName(given);
     const refuse = (description: string) => invalidFields([{ field: 'name', description }]);
     const isName = name.length <= 240 && isIP(name) === 0 && HOST.test(name);
     if (!isName || /(?:^|\.)(?:localhost|local|\d+)$/.test(name))
@@ -291,6 +300,11 @@ export class OwnNames {
     if (this.#isOurs(name)) throw refuse('must not be a name of this service');
     return name;
   }
+}
+
+/** Returns a host name as DNS and clients write it; '' if it cannot be one. A single label stays as it is. */
+export function normalName(given: string): string {
+  return domainToASCII(given.trim().replace(/\.$/, ''));
 }
 
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

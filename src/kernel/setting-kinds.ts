@@ -85,11 +85,18 @@ export const siteUrl = webUrl
   .refine((value) => URL.parse(value)?.pathname === '/')
   .describe('an http:// or https:// URL without a path');
 
-/** A provider's URL, encrypted unless it is on this machine, or `discord`. Null if not set. */
+/**
+ * A provider's URL, encrypted unless it is on this machine, or `discord`. Null if not set. The text stays as it is: an
+ * issuer that ends in a slash is another one without it.
+ */
 export const issuer = optional(
   z
-    .union([z.literal('discord'), webUrl])
-    .refine((value) => !value.startsWith('http:') || /^(localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(value).hostname))
+    .string()
+    .refine((value) => {
+      const { protocol, hostname, search, hash } = URL.parse(value) ?? {};
+      const isHere = protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname ?? '');
+      return value === 'discord' || ((protocol === 'https:' || isHere) && search === '' && hash === '');
+    })
     .describe('an https:// URL or discord'),
 );
 

@@ -70,9 +70,12 @@ const DOMAIN = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](
  * look alike and none breaks an e-mail's header.
  */
 export function normalizeEmail(text: string): string | undefined {
-  const address = text.trim().toLowerCase();
+  const given = text.trim();
+  const address = given.toLowerCase();
   const at = address.lastIndexOf('@');
   const local = address.slice(0, Math.max(0, at));
+  // The lower case of the Kelvin sign is k: such an address would be that of another mailbox.
+  if (/[^\p{ASCII}]/u.test(given.slice(0, Math.max(0, given.lastIndexOf('@'))))) return undefined;
   const domain = domainToASCII(address.slice(at + 1));
   const whole = `${local}@${domain}`;
   if (whole.length > LONGEST || local.length > 64 || !LOCAL_PART.test(local) || !DOMAIN.test(domain)) return undefined;

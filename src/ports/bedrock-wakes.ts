@@ -134,6 +134,7 @@ export function openBedrockWakes(
 
   /** Listens if the server sleeps and has a port that wakes, and releases the port otherwise. */
   function check(id: string, now: ServerNow | null): void {
+    if (now === null) ports.delete(id);
     const port = ports.get(id);
     const rests = now?.state === 'hibernated' || now?.state === 'start_failed';
     if (port === undefined || !rests) release(id);

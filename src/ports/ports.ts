@@ -31,6 +31,8 @@ interface ServerPortsOptions {
 }
 
 const MAX_PORTS = 8;
+/** The port that Bedrock clients use by default. */
+const BEDROCK_PORT = 19_132;
 
 /** Extra ports of games, held in memory so that showing and starting a server needs no query. */
 export class ServerPorts {
@@ -129,15 +131,16 @@ export class ServerPorts {
   }
 
   /**
-   * Returns the game's own number if it is free, and in the range or a port for Bedrock players: voice chat then works
-   * without further settings, and Bedrock clients need no port. Otherwise returns the first free port of the range.
+   * Returns the game's own number if it is free, and in the range or the usual one of Bedrock players: voice chat then
+   * works without further settings, and Bedrock clients need no port. Otherwise returns the first free port of the range.
    */
   async #choose({ containerPort, proto, wakes = false }: WantedPort): Promise<number> {
     const { range, onThisMachine, isFree = isPortFree } = this.#options;
     const isUsable = async (port: number) => this.#given.of(port) === undefined && (await isFree(port, proto));
     const isInRange = containerPort >= range.from && containerPort <= range.to;
     // A game that is a process of this machine listens on the number itself.
-    if ((isInRange || wakes) && !onThisMachine && (await isUsable(containerPort))) return containerPort;
+    if ((isInRange || (wakes && containerPort === BEDROCK_PORT)) && !onThisMachine && (await isUsable(containerPort)))
+      return containerPort;
     for (let port = range.from; port <= range.to; port++) if (await isUsable(port)) return port;
     const sentence = 'All ports of this machine are in use. Close a port of another server first.';
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', sentence);

@@ -12,7 +12,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import { every } from '../kernel/every.ts';
 import { StatusError } from '../kernel/status.ts';
 import { abortable, withTimeout } from '../kernel/timeout.ts';
-import { HOUR_MS } from '../kernel/units.ts';
+import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import {
   type CoreBuild,
   type PendingUpdate,
@@ -65,6 +65,8 @@ export class Updates {
   /** Looks for new builds, one server after the other. */
   #looking: Promise<void> = Promise.resolve();
   readonly #toLookAt = new Set<string>();
+  /** Until when a server whose backup failed is left alone, so that failures do not pile up. */
+  readonly #notBefore = new Map<string, number>();
 
   private constructor(options: UpdatesOptions) {
     this.#options = options;
@@ -153,7 +155,7 @@ export class Updates {
     const { row } = now;
     const { type, version, pendingUpdate, refusedBuild } = row;
     const isRequested = pendingUpdate?.automatic === false;
-    if (row.builds !== 'latest-when-asleep' || isRequested) return;
+    if (row.builds !== 'latest-when-asleep' || isRequested || (this.#notBefore.get(id) ?? 0) > clock.now()) return;
     // Without a recorded build, the next start takes the newest anyway.
     const pinned = await notedBuild(this.#rootOf(id), row);
     const { signal } = this.#closing;
@@ -164,7 +166,9 @@ export class Updates {
     const from = pendingUpdate?.from ?? { type, version, build: pinned };
     const to = { type, version, build: newest };
     const label = `before the update to ${softwareText(row)} build ${newest}`;
+    this.#notBefore.set(id, clock.now() + DAY_MS);
     const backupId = pendingUpdate?.backupId || (await worlds.backUp(row, BUILDS, signal, label));
+    this.#notBefore.delete(id);
     const update = { from, to, backupId, automatic: true, modsWithoutVersion: [] };
     let isAdopted = false;
     const adopted = (current: ServerRow) => {

@@ -96,6 +96,33 @@ test('a link stops working after seven days and when it is revoked', async (t) =
   t.is((await it.members()).length, 1, 'a new link removes expired ones');
 });
 
+test('without a valid link, the answer does not depend on whether an address has an account', async (t) => {
+  const it = await scene(t);
+  await it.stranger();
+  const bound = await it.link({ role: 'limited', email: 'alex@example.org' });
+  for (const token of ['x'.repeat(43), 'junk', '', bound.token]) {
+    const known = await it.join(token, { ...SOMEONE, email: 'stranger@example.com' });
+    const unknown = await it.join(token);
+    t.deepEqual([known.status, unknown.status], [404, 404], token);
+  }
+});
+
+test('an unconfirmed address does not replace the invitation of its owner', async (t) => {
+  const it = await scene(t);
+  await it.link({ role: 'member', email: SOMEONE.email });
+  t.is((await it.join(await it.operatorLink())).status, 409);
+  const theirs = (await it.members()).filter(({ email }) => email === SOMEONE.email);
+  t.like(theirs, [{ role: 'member', pending: true }]);
+});
+
+test('an expired invitation of an address is replaced by a new one', async (t) => {
+  const it = await scene(t);
+  await it.link({ role: 'member', email: SOMEONE.email });
+  await it.clock.advance(WEEK_MS);
+  await it.link({ role: 'limited', email: SOMEONE.email });
+  t.like(await it.members(), [{ email: SOMEONE.email, role: 'limited', pending: true }]);
+});
+
 test('a link with an address works for this address alone', async (t) => {
   const it = await scene(t);
   await it.submit('/servers/castle/members/invite', { email: SOMEONE.email, role: 'limited' });

@@ -27,31 +27,41 @@ async function bench(t: ExecutionContext, { java = 25, spareMb = 8_000 }: { java
   const logged: { level: number; msg: string }[] = [];
   const log = pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line)) });
   const image = { id: 'sha256:1', java: java as number | undefined, installs: true };
+  let running = 0;
   const host: ImageHost = {
     factsOf: async () => ({ id: image.id, java: image.java }),
     async run(run) {
-      runs.push(run);
-      const { folder, command, onOutput, stop } = run;
-      if (command === undefined) {
-        if (!image.installs) return 1;
-        await writeBundle(join(folder, 'paper-1.21.11-7.jar'), { main: 'a.Main', game: Buffer.from('game') });
-        onOutput(Buffer.from('[init] resolving\nSETUP_ONLY: java -Xmx1G -jar paper-1.21.11-7.jar nogui\n'));
-        return 0;
+      // All runs have one name on an engine.
+      if (++running > 1) throw new Error('replaced by another run');
+      try {
+        return await runNow(run);
+      } finally {
+        running--;
       }
-      const output = command.map((arg) => /^-XX:(?:AOTCacheOutput|ArchiveClassesAtExit)=\/data\/(.*)$/.exec(arg)?.[1]);
-      const ended = once(stop!, 'abort');
-      onOutput(Buffer.from('[Server thread/INFO]: Done (1.2s)! For help, type "help"\n'));
-      await ended;
-      await writeFile(
-        join(
-          folder,
-          output.find((name) => name !== undefined)!,
-        ),
-        'cache',
-      );
-      return 143;
     },
   };
+  async function runNow(run: ImageRun): Promise<number> {
+    runs.push(run);
+    const { folder, command, onOutput, stop } = run;
+    if (command === undefined) {
+      if (!image.installs) return 1;
+      await writeBundle(join(folder, 'paper-1.21.11-7.jar'), { main: 'a.Main', game: Buffer.from('game') });
+      onOutput(Buffer.from('[init] resolving\nSETUP_ONLY: java -Xmx1G -jar paper-1.21.11-7.jar nogui\n'));
+      return 0;
+    }
+    const output = command.map((arg) => /^-XX:(?:AOTCacheOutput|ArchiveClassesAtExit)=\/data\/(.*)$/.exec(arg)?.[1]);
+    const ended = once(stop!, 'abort');
+    onOutput(Buffer.from('[Server thread/INFO]: Done (1.2s)! For help, type "help"\n'));
+    await ended;
+    await writeFile(
+      join(
+        folder,
+        output.find((name) => name !== undefined)!,
+      ),
+      'cache',
+    );
+    return 143;
+  }
   const starts = new ContainerStarts(join(dir, 'starts'), undefined, log, () => spareMb);
   t.teardown(() => starts.close());
   const spec = (fields: Partial<GameSpec> = {}): GameSpec => ({
@@ -69,6 +79,19 @@ async function bench(t: ExecutionContext, { java = 25, spareMb = 8_000 }: { java
   };
   return { dir, runs, logged, image, host, starts, spec, prepared };
 }
+
+test('two cores that are prepared at once do not replace each other’s runs', async (t) => {
+  const it = await bench(t);
+  const other = it.spec({ version: '1.21.10' });
+  await it.starts.quicken(it.spec(), it.host);
+  await it.starts.quicken(other, it.host);
+  await it.starts.settled();
+  for (const spec of [it.spec(), other]) t.not(await it.starts.quicken(spec, it.host), spec);
+  t.deepEqual(
+    it.logged.filter(({ level }) => level > 30),
+    [],
+  );
+});
 
 test('a container starts as before until the image’s own installer and a training run have prepared it', async (t) => {
   const it = await bench(t);

@@ -91,6 +91,27 @@ test('another server gets a proved name only when the record has its token and n
   t.deepEqual([it.routed.get('abc'), it.routed.get('def')], [[], [NAME]]);
 });
 
+test('the record of a deleted server proves nothing for a new server of its id', async (t) => {
+  const it = await withDns(t);
+  const [mine] = namesIn(await it.ok('POST', PATH, { name: NAME }));
+  it.dns.set(`_dormouse.${NAME}`, [mine!.txtValue]);
+  t.deepEqual(statesIn(await it.ok('POST', PATH, { name: NAME })), [[NAME, 'proved']]);
+  await it.ok('DELETE', '/v1/servers/abc');
+  await it.reach('abc', 'gone');
+  await it.create('abc');
+  t.deepEqual(statesIn(await it.ok('POST', PATH, { name: NAME })), [[NAME, 'pending']]);
+});
+
+test('a name can be removed as it was typed, and one that was never proved expires even without DNS', async (t) => {
+  const it = await withDns(t);
+  await it.ok('POST', PATH, { name: 'Play.Friends.EXAMPLE.' });
+  t.deepEqual(namesIn(await it.ok('POST', `${PATH}:remove`, { name: 'Play.Friends.EXAMPLE.' })), []);
+  it.state.isDown = true;
+  await it.ok('POST', PATH, { name: NAME });
+  await it.pass(8 * DAY_MS);
+  t.deepEqual(namesIn(await it.ok('GET', PATH)), []);
+});
+
 test('names of this service, addresses and single labels are no own names, and a server has at most five', async (t) => {
   const it = await withDns(t);
   for (const name of [

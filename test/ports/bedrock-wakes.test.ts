@@ -134,6 +134,17 @@ test('the version that the running game reports is shown while it sleeps', async
   t.deepEqual((await it.listed()).slice(2, 4), ['901', '1.26.10']);
 });
 
+test('a deleted server’s port is not opened again for a new server of its id', async (t) => {
+  const it = await bedrock(t);
+  await it.listed();
+  await it.command('abc', 'DELETE');
+  await it.reach('abc', 'gone');
+  await it.ports.forget('abc');
+  await it.create('abc', { name: 'Castle' });
+  const free = await udp(t, it.port);
+  t.is(free.address().port, it.port);
+});
+
 test('a port that is closed stops answering, and a second port that wakes is refused', async (t) => {
   const it = await bedrock(t);
   const second = { containerPort: 19_133, proto: 'udp' as const, label: '', wakes: true };

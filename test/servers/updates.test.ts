@@ -265,12 +265,16 @@ test('builds: latest-when-asleep adopts a newer build when the server goes to sl
   t.regex((await it.audited('server.newBuild'))[0] ?? '', /^system builds; paper 1\.21\.8, build 60 → 62$/);
 });
 
-test('builds: a server that cannot be backed up keeps its build', async (t) => {
+test('builds: a server that cannot be backed up keeps its build, and tries again a day later', async (t) => {
   const it = await paper(t, { builds: 'latest-when-asleep' }, { world: { room: { quotaBytes: 10 } } });
   it.source.newest = '61';
   await it.clock.advance(HOUR_MS);
   await it.until(() => it.source.fetched.length > 0);
-  await it.clock.advance(HOUR_MS);
+  const backups = () => it.store.query('SELECT * FROM "backups"');
+  await it.until(async () => (await backups()).length > 0);
+  for (let hours = 0; hours < 3; hours++) await it.clock.advance(HOUR_MS);
+  t.is((await backups()).length, 1);
+  await it.clock.advance(24 * HOUR_MS);
   await it.until(() => it.source.fetched.length > 1);
   t.is((await it.row()).pendingUpdate, null);
 });

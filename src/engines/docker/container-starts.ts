@@ -2,6 +2,8 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
+import { createMutex } from '../../kernel/mutex.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import type { EngineEvent, GameSpec } from '../engine.ts';
 import { presetFlags } from '../jvm-options.ts';
 import type { PlainStart } from '../process/java-launch.ts';
@@ -33,6 +35,8 @@ const CHOOSES_JAR = /^(?:EULA|TYPE|VERSION|[A-Z]+_BUILD)$/;
 /** The image's output in place of a start, if it would start a single jar. */
 const WOULD_START = /^SETUP_ONLY: java .*-jar (?:\/data\/)?([\w+-][\w.+-]*\.jar)(?: |$)/m;
 const MOST_OUTPUT_CHARS = 100_000;
+/** Limit of one run: a training run's own limit, and a download that does not end. */
+const MOST_RUN_MS = 20 * MINUTE_MS;
 /** By default, Java uses its serial collector with less memory or one processor, and the collector is part of a cache. */
 const LEAST_SERVER_MB = 1_792;
 
@@ -49,6 +53,7 @@ export class ContainerStarts {
   readonly #quick: QuickStarts;
   readonly #closing = new AbortController();
   readonly #tried = new Set<string>();
+  readonly #oneAtATime = createMutex();
   #last: Promise<void> = Promise.resolve();
   #host: ImageHost | undefined;
 
@@ -160,8 +165,13 @@ export class ContainerStarts {
   }
 
   async #run(run: Omit<ImageRun, 'signal' | 'memoryMb'>): Promise<number> {
-    if (this.#host === undefined) throw new Error('no engine');
-    return await this.#host.run({ ...run, memoryMb: NEEDED_MB, signal: this.#closing.signal });
+    const host = this.#host;
+    if (host === undefined) throw new Error('no engine');
+    // All runs have one name, and each replaces the one before.
+    return await this.#oneAtATime(() => {
+      const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(MOST_RUN_MS)]);
+      return host.run({ ...run, memoryMb: NEEDED_MB, signal });
+    });
   }
 
   #inside(arg: string): string {

@@ -33,6 +33,8 @@ export interface ImageFacts {
 const CALL_MS = MINUTE_MS;
 /** The smallest share of a busy processor. */
 const LOWEST = 2;
+/** The smallest weight of reads and writes. */
+const LEAST_WEIGHT = 10;
 
 /** Returns the id and the Java of an image; undefined if it is not here. */
 export async function imageFacts(docker: Docker, image: string): Promise<ImageFacts | undefined> {
@@ -72,7 +74,8 @@ export async function runImage(
       // Without the labels of a server's container.
       Labels: { 'dormouse.training': home.installation },
       ...(program !== undefined && { Entrypoint: [program], Cmd: args }),
-      HostConfig: { ...limits, CpuShares: LOWEST },
+      // If memory runs short, the kernel ends this run before any game.
+      HostConfig: { ...limits, CpuShares: LOWEST, BlkioWeight: LEAST_WEIGHT, OomScoreAdj: 1_000 },
     }),
   );
   try {

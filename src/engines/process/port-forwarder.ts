@@ -146,8 +146,14 @@ export async function bindUdp(port: number): Promise<UdpSocket> {
 
 async function bound(socket: UdpSocket, port: number): Promise<UdpSocket> {
   socket.bind(port);
-  await once(socket, 'listening');
-  return socket;
+  try {
+    await once(socket, 'listening');
+    return socket;
+  } catch (error) {
+    // A socket that could not be bound stays open.
+    socket.close();
+    throw error;
+  }
 }
 
 /** Returns whether a port of this machine can currently be opened to the outside. */

@@ -129,7 +129,7 @@ function list(request: ServerRequest, members: readonly Member[], none: string):
 function newLink(link: string): Html {
   return html`<section class="card">
     <h2>Your invitation link</h2>
-    <p class="note warn"><strong>Copy it now.</strong> It is shown only this once.</p>
+    <p class="note warn" role="status"><strong>Copy it now.</strong> It is shown only this once.</p>
     <p><code class="secret">${link}</code> ${copyButton(link, 'the invitation link')}</p>
   </section>`;
 }

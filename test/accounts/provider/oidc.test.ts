@@ -293,6 +293,30 @@ provider('a second factor is asked for after the provider, unless the provider h
   t.is(proven.path(), '/servers');
 });
 
+provider(
+  'an account with a second factor is linked only once its code is given, even after one at the provider',
+  async (t) => {
+    const it = await site(t, { oidcOperatorGroup: 'admins' });
+    const { app } = await withSecondFactor(t, it);
+    Object.assign(it.people['st1']!, { email: AUTHENTICATED.email, groups: ['admins'] });
+    it.present.amr = ['mfa'];
+    await it.store.write((tx) => tx.run(`UPDATE "users" SET "emailVerified" = TRUE`, []));
+    const browser = reader(it);
+    await browser.open(START);
+    t.true(browser.path().startsWith('/sign-in/code'));
+    t.is(await browser.submit('/sign-in/code', { code: '000000' }), 403);
+    t.deepEqual(await it.store.query('SELECT * FROM "provider_links"'), []);
+    const isOperator = async () => {
+      const sql = 'SELECT "operator" FROM "users" WHERE "email" = $1';
+      return Boolean((await it.store.query<{ operator: unknown }>(sql, [AUTHENTICATED.email]))[0]?.operator);
+    };
+    t.false(await isOperator());
+    await browser.submit('/sign-in/code', { code: app.code() });
+    t.is((await it.store.query('SELECT * FROM "provider_links"')).length, 1);
+    t.true(await isOperator());
+  },
+);
+
 test.runIf(isHere('tools', 'chromium'))('the button signs a browser in, on wide and narrow screens', async (t) => {
   const it = await site(t);
   for (const options of [{ viewport: { width: 1_280, height: 800 } }, PHONE]) {
