@@ -50,6 +50,7 @@ export const AddServerName = operation({
   id: 'AddServerName',
   method: 'post',
   path: '/v1/servers/{id}/names',
+  expensive: true,
   summary: 'Add an own name, or check it now',
   description:
     'A host name of your domain, at which players join the server. It counts once DNS has the TXT record `txtName` ' +

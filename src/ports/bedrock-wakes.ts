@@ -33,7 +33,8 @@ const UNKNOWN_VERSION = { protocol: 860, version: '1.21.124' };
 interface Listener {
   ended: AbortController;
   socket?: Socket;
-  refusal?: { line: string; until: number };
+  /** The last refusal, for the address that was refused. */
+  refusal?: { ip: string; line: string; until: number };
   isWaking: boolean;
 }
 
@@ -62,12 +63,13 @@ export function openBedrockWakes(
     return createHmac('sha256', key).update(`${address} ${port} ${period}`).digest().readUInt32BE();
   }
 
-  function statusOf(id: string, { refusal }: Listener) {
+  function statusOf(id: string, { refusal }: Listener, ip: string) {
     const port = ports.get(id);
     const shown = joins.shown(id);
     if (port === undefined || shown === undefined) return undefined;
     const [name = '', state = ''] = shown.lines;
-    const line = refusal !== undefined && refusal.until > clock.now() ? refusal.line : state;
+    const isTheirs = refusal !== undefined && refusal.ip === ip && refusal.until > clock.now();
+    const line = isTheirs ? refusal.line : state;
     const version = port.bedrockProtocol === 0 ? UNKNOWN_VERSION : versionOf(port);
     return { lines: [name, line] as const, ...version, maxPlayers: shown.maxPlayers, port: port.hostPort };
   }
@@ -79,7 +81,7 @@ export function openBedrockWakes(
     const period = Math.floor(clock.now() / COOKIE_MS);
     switch (message.type) {
       case 'ping': {
-        const status = statusOf(id, listener);
+        const status = statusOf(id, listener, plainAddress(from.address));
         return status && pong(message.time, guidOf(id), status);
       }
       case 'request1':
@@ -103,7 +105,7 @@ export function openBedrockWakes(
       if (!(error instanceof JoinRefused))
         log.warn({ server: id, err: error }, 'a Bedrock player could not wake a server');
       const text = error instanceof JoinRefused ? error.text : 'Try again in a moment.';
-      listener.refusal = { line: text.split('\n', 1)[0]!, until: clock.now() + REFUSED_MS };
+      listener.refusal = { ip, line: text.split('\n', 1)[0]!, until: clock.now() + REFUSED_MS };
     } finally {
       listener.isWaking = false;
     }
