@@ -14,11 +14,16 @@ BEYOND_SCHEMAS = {
     # How long a line is that a player sees, tags aside.
     "SetServerMotd": {"motd"},
     "SetWakePolicy": {"asleepMotd", "maintenanceText"},
-    # What a cron expression is, and a command that goes with its kind.
-    "CreateSchedule": {"kind", "command", "cronExpr"},
+    # What a cron expression and a time zone are, and a command that goes with its kind.
+    "CreateSchedule": {"kind", "command", "cronExpr", "timeZone"},
     "RunCommand": {"command"},
     # A test alert goes to the address beside it.
     "SetServerAlertWebhook": {"test"},
+    # What a host name is, and the names that the service keeps for itself.
+    "AddServerName": {"name"},
+    "SetServerHostname": {"hostname"},
+    # Only UDP ports wake a server.
+    "AddServerPort": {"wakes"},
     # Places from replies, and instants in an order.
     "ListMachines": {"after"},
     "GetServerLogs": {"cursor"},
