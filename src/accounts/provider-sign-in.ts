@@ -62,7 +62,7 @@ export function flowOf(secret: Secret, token: string): ProviderFlow {
  * their account at first, if sign-up is open or their address is invited; links an existing one if its address and the
  * provider's are the same and both are confirmed. Membership of the operators' group is applied each time. A second
  * factor is required as after a password, unless the provider has asked for one and its account was linked before:
- * whoever reads a user's mail must not replace their second factor. Until the code is given, nothing is stored.
+ * a person who reads a user's mail must not get past their second factor. Until the code is given, nothing is stored.
  *
  * UNAUTHENTICATED SIGN_IN_EXPIRED, SIGN_IN_CANCELLED or PROVIDER_REFUSED; UNAVAILABLE PROVIDER_UNAVAILABLE;
  * FAILED_PRECONDITION EMAIL_NOT_CONFIRMED or LINKED_OTHERWISE; PERMISSION_DENIED SIGNUP_CLOSED; RESOURCE_EXHAUSTED for
