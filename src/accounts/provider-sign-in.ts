@@ -128,7 +128,7 @@ export async function finishWithCode(accounts: Accounts, code: string, visitor: 
   return signedIn;
 }
 
-/** What the provider has said of a user, as far as it is stored. */
+/** The provider's statement about a user, as far as it is stored. */
 interface Proof {
   subject: string;
   email: string;
