@@ -12,7 +12,7 @@ $| = 1;
 $SIG{TERM} = sub { exit 0 };
 open(my $file, '<', 'server.properties') or die;
 my $port; while (<$file>) { $port = $1 if /^server-port=(\d+)/ }
-my $server = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port, Listen => 5) or die;
+my $server = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $port, Listen => 5, ReuseAddr => 1) or die;
 print "[12:00:00 INFO]: Runs $ARGV[-2]\n";
 if ($ARGV[-2] =~ m{-(?:661|9)/}) { print "[12:00:00 ERROR]: Encountered an unexpected exception\n"; exit 1 }
 print "[12:00:00 INFO]: Done (0.1s)! For help, type \"help\"\n";
