@@ -217,7 +217,7 @@ export async function acceptInvitation(
   return accepted.serverId;
 }
 
-async function accept(tx: Tx, user: MemberUser, row: Invitation, at: number): Promise<Invitation> {
+async function accept<T extends Invitation>(tx: Tx, user: MemberUser, row: T, at: number): Promise<T> {
   const { userId, email } = user;
   await acceptMember(tx, row.id, user, at);
   const detail = `${email} as ${row.role}`;
@@ -235,8 +235,16 @@ interface MemberUser {
 
 /** Returns the invitation of a link's token; undefined if the token is unknown, used, revoked or expired. */
 export async function invitationOfLink(db: Sql, token: string, now: number): Promise<LinkedInvitation | undefined> {
-  const row = isRandomToken(token) ? await getLinkedInvitation(db, hashToken(token)) : undefined;
-  return row !== undefined && row.acceptedAt === null && row.linkExpiresAt > now ? row : undefined;
+  const row = await linkedInvitation(db, token);
+  return row && isOpen(row, now) ? row : undefined;
+}
+
+async function linkedInvitation(db: Sql, token: string): Promise<LinkedInvitation | undefined> {
+  return isRandomToken(token) ? await getLinkedInvitation(db, hashToken(token)) : undefined;
+}
+
+function isOpen({ acceptedAt, linkExpiresAt }: LinkedInvitation, now: number): boolean {
+  return acceptedAt === null && linkExpiresAt > now;
 }
 
 /**
@@ -251,11 +259,10 @@ export async function acceptLink(access: AccessStore, principal: SessionPrincipa
   return accepted.serverId;
 }
 
-async function acceptLinkIn(tx: Tx, user: MemberUser, token: string, now: number): Promise<Invitation> {
-  const found = isRandomToken(token) ? await getLinkedInvitation(tx, hashToken(token)) : undefined;
-  if (found !== undefined && found.userId === user.userId) return found;
-  const row = await invitationOfLink(tx, token, now);
-  if (row === undefined || (row.email !== null && row.email !== user.email)) throw noInvitation();
+async function acceptLinkIn(tx: Tx, user: MemberUser, token: string, now: number): Promise<LinkedInvitation> {
+  const row = await linkedInvitation(tx, token);
+  if (row?.userId === user.userId) return row;
+  if (!row || !isOpen(row, now) || (row.email !== null && row.email !== user.email)) throw noInvitation();
   if (row.accountId === user.accountId) {
     throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This is your own server. Send the link to a friend.');
   }
@@ -284,7 +291,7 @@ export async function signUpByLink(
   const signedIn = await signUp(accounts, user, visitor, async (tx, { id: userId, accountId, email, createdAt }) => {
     const joining = { userId, accountId, email, emailVerified: false };
     const row = await acceptLinkIn(tx, joining, token, createdAt);
-    if (!opensAccount(accounts, await getLinkedInvitation(tx, row.linkHash))) throw noInvitation();
+    if (!opensAccount(accounts, row)) throw noInvitation();
     serverId = row.serverId;
   });
   return { ...signedIn, serverId };

@@ -93,12 +93,12 @@ export async function signInByProvider(
     const proof = { subject, email, isMember };
     const asked = multiFactor && isLinked ? undefined : await codeAsked(tx, secret, known, at, noteOf(proof));
     if (asked !== undefined) return asked;
-    const user = await linked(tx, provider, known, proof, at);
+    const { user, isNew } = await linked(tx, provider, known, proof, at);
     const from = await familiarityOf(tx, secret, user.id, visitor);
     const isChanged = user.operator !== known.operator;
     const session = await enter(tx, accounts, user, { ...visitor, device }, `with ${provider.name}`);
-    const isNew = !isLinked && known.passwordHash !== '';
-    return { user, from, isChanged, isNew, session };
+    // A new account is not told that it has been linked.
+    return { user, from, isChanged, isNew: isNew && known.passwordHash !== '', session };
   });
   if ('pending' in result) return result;
   const { user, from, isChanged, isNew, session } = result;
@@ -119,8 +119,10 @@ export async function finishWithCode(accounts: Accounts, code: string, visitor: 
   const signedIn = await signInWithCode(accounts, code, visitor, async (tx, user, note) => {
     wasOperator = user.operator;
     if (note === '' || provider === undefined) return user;
-    isNew = (await findProviderLink(tx, provider.issuer, 'userId', user.id)) === undefined;
-    return linked(tx, provider, user, JSON.parse(Buffer.from(note, 'base64url').toString()) as Proof, clock.now());
+    const proof = JSON.parse(Buffer.from(note, 'base64url').toString()) as Proof;
+    const result = await linked(tx, provider, user, proof, clock.now());
+    isNew = result.isNew;
+    return result.user;
   });
   const { user } = signedIn;
   if (user.operator !== wasOperator) accessChanges.announce({ userId: user.id });
@@ -179,18 +181,18 @@ async function userOf(
   return { user: known ?? (await newUser(tx, accounts, email, visitor, at)), isLinked: false };
 }
 
-/** Links a user's account at the provider unless it is linked, and applies its group. Returns the user. */
+/** Links a user's account at the provider unless it is linked, and applies its group. `isNew`: whether it linked it. */
 async function linked(
   tx: Tx,
   { issuer, name, operatorGroup }: Provider,
   user: UserRow,
   { subject, email, isMember }: Proof,
   at: number,
-): Promise<UserRow> {
+): Promise<{ user: UserRow; isNew: boolean }> {
   const known = await findProviderLink(tx, issuer, 'subject', subject);
   if (known) {
     if (known.userId !== user.id) throw startAgain();
-    return applyGroup(tx, user, known, isMember, operatorGroup, at);
+    return { user: await applyGroup(tx, user, known, isMember, operatorGroup, at), isNew: false };
   }
   // Something may have changed since a code was asked.
   const isStill = user.email === email && user.emailVerified;
@@ -199,7 +201,7 @@ async function linked(
   await insertProviderLink(tx, link);
   const entry = { action: 'session.linkProvider', accountId: user.accountId, detail: name, at };
   await recordAudit(tx, { userId: user.id, through: 'session' }, entry);
-  return applyGroup(tx, user, link, isMember, operatorGroup, at);
+  return { user: await applyGroup(tx, user, link, isMember, operatorGroup, at), isNew: true };
 }
 
 /** Creates a user without a password. The provider has confirmed the address. */

@@ -121,8 +121,8 @@ export async function isPasswordAccepted(db: Sql, { passwords }: Accounts, user:
 
 /**
  * Opens a new session, or asks users with a second factor for a code first. UNAUTHENTICATED SIGN_IN_FAILED, the same
- * after the same time for an unknown address, a wrong password, and one that may not sign in; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE
- * BUSY. Rehashes the password if the cost has been raised since.
+ * after the same time for an unknown address, a wrong password, and one that may not sign in; RESOURCE_EXHAUSTED
+ * TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY. Rehashes the password if the cost has been raised since.
  */
 export async function signIn(
   accounts: Accounts,
@@ -225,8 +225,8 @@ function pendingSignIn(secret: Secret, user: UserRow, expiresAt: number, note: s
 }
 
 /**
- * Returns the user who has given their first proof in this browser, with the note of `codeAsked`; undefined without one,
- * or after too much time.
+ * Returns the user who has given their first proof in this browser, with the note of `codeAsked`. Returns
+ * undefined without one, or after too much time.
  */
 export async function pendingUser(
   { store, secret }: { store: Sql; secret: Secret },

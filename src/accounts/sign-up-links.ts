@@ -38,8 +38,8 @@ export function signUpToken(secret: Secret, email: string, expiresAt: number): s
 /**
  * E-mails an address that requested an account: a link, or the notice that it has one. Both cases return the same in
  * the same time, so that callers cannot find out which addresses have accounts. PERMISSION_DENIED SIGNUP_CLOSED if only
- * operators invite, and PASSWORDS_OFF; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for too many from or to
- * an address.
+ * operators invite, and PASSWORDS_OFF; FAILED_PRECONDITION NO_LINK_NEEDED if no link is needed; RESOURCE_EXHAUSTED for
+ * too many from or to an address.
  */
 export async function requestSignUp(accounts: Accounts, email: string, visitor: Visitor): Promise<void> {
   const { store, clock, secret, loginLimits, post, signup } = accounts;

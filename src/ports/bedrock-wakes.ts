@@ -31,6 +31,8 @@ const UNKNOWN_VERSION = { protocol: 860, version: '1.21.124' };
 
 /** A port on which a sleeping server can be woken. The socket is missing while another program occupies the port. */
 interface Listener {
+  /** 8 bytes that identify the server to server lists. They stay the same. */
+  guid: Buffer;
   ended: AbortController;
   socket?: Socket;
   /** The last refusal, for the address that was refused. */
@@ -70,25 +72,28 @@ export function openBedrockWakes(
     const [name = '', state = ''] = shown.lines;
     const isTheirs = refusal !== undefined && refusal.ip === ip && refusal.until > clock.now();
     const line = isTheirs ? refusal.line : state;
-    const version = port.bedrockProtocol === 0 ? UNKNOWN_VERSION : versionOf(port);
+    const { bedrockProtocol: protocol, bedrockVersion } = port;
+    const version = protocol === 0 ? UNKNOWN_VERSION : { protocol, version: bedrockVersion };
     return { lines: [name, line] as const, ...version, maxPlayers: shown.maxPlayers, port: port.hostPort };
   }
 
   function answer(id: string, listener: Listener, datagram: Buffer, from: RemoteInfo): Buffer | undefined {
     const message = readOffline(datagram);
     // A datagram from port 0, which only a raw socket sends, cannot be answered.
-    if (message === undefined || from.port === 0 || !limiter.status(plainAddress(from.address))) return undefined;
+    if (message === undefined || from.port === 0) return undefined;
+    const ip = plainAddress(from.address);
+    if (!limiter.status(ip)) return undefined;
     const period = Math.floor(clock.now() / COOKIE_MS);
     switch (message.type) {
       case 'ping': {
-        const status = statusOf(id, listener, plainAddress(from.address));
-        return status && pong(message.time, guidOf(id), status);
+        const status = statusOf(id, listener, ip);
+        return status && pong(message.time, listener.guid, status);
       }
       case 'request1':
-        return reply1(guidOf(id), cookieOf(from, period), message.mtu);
+        return reply1(listener.guid, cookieOf(from, period), message.mtu);
       case 'request2':
         if ([period, period - 1].some((each) => cookieOf(from, each) === message.cookie))
-          void wake(id, listener, plainAddress(from.address));
+          void wake(id, listener, ip);
         // No answer: the client repeats its requests until the game answers them.
         return undefined;
       default:
@@ -141,7 +146,8 @@ export function openBedrockWakes(
     const rests = now?.state === 'hibernated' || now?.state === 'start_failed';
     if (port === undefined || !rests) release(id);
     else if (!listeners.has(id)) {
-      const listener: Listener = { ended: new AbortController(), isWaking: false };
+      const guid = createHash('sha256').update(id).digest().subarray(0, 8);
+      const listener: Listener = { guid, ended: new AbortController(), isWaking: false };
       listeners.set(id, listener);
       listen(id, port.hostPort, listener).catch(() => {});
     }
@@ -185,15 +191,6 @@ export function openBedrockWakes(
     for (const id of listeners.keys()) release(id);
     for (const id of questions.keys()) stopAsking(id);
   });
-}
-
-function versionOf({ bedrockProtocol, bedrockVersion }: { bedrockProtocol: number; bedrockVersion: string }) {
-  return { protocol: bedrockProtocol, version: bedrockVersion };
-}
-
-/** Returns 8 bytes that identify a server. They stay the same, so that server lists recognise it. */
-function guidOf(id: string): Buffer {
-  return createHash('sha256').update(id).digest().subarray(0, 8);
 }
 
 /** Resolves with the Bedrock version of the game at an address; undefined without an answer. Never rejects. */
