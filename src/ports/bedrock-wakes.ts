@@ -92,8 +92,7 @@ export function openBedrockWakes(
       case 'request1':
         return reply1(listener.guid, cookieOf(from, period), message.mtu);
       case 'request2':
-        if ([period, period - 1].some((each) => cookieOf(from, each) === message.cookie))
-          void wake(id, listener, ip);
+        if ([period, period - 1].some((each) => cookieOf(from, each) === message.cookie)) void wake(id, listener, ip);
         // No answer: the client repeats its requests until the game answers them.
         return undefined;
       default:
