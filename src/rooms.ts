@@ -312,7 +312,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     openPlayers(shared, talk, { profiles, pinger, files, playerFiles, dataDir, lock, owner }),
     schedules,
     databaseRoom.feature,
-    { operations: portOperations({ ...shown, serverPorts }), panel: mountPorts },
+    { operations: portOperations(shared, serverPorts, serverView), panel: mountPorts },
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
     insight.feature,
     billingFeature(shared, billing, reachability, drain),

@@ -2,13 +2,10 @@ import * as z from 'zod';
 import { int64, message, pageLimit, reply } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Log } from '../kernel/log.ts';
 import { AccountParams } from '../accounts/fields.ts';
 import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { wholeAccount } from '../access/caller.ts';
-import type { Servers } from '../servers/servers.ts';
-import type { Store } from '../store/store.ts';
+import type { Shared } from '../servers/shared.ts';
 import { listLedger } from './ledger-rows.ts';
 import { balance, openWallet } from './ledger.ts';
 import type { Checkouts } from './checkout.ts';
@@ -16,16 +13,6 @@ import { logUnbalanced } from './meter.ts';
 import type { Prices } from './prices.ts';
 import { spendingOf } from './spend-cap.ts';
 import { getWallet as readWallet, listUnbalanced, setSpendCap } from './wallet-rows.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  checkouts: Checkouts;
-  clock: Clock;
-  log: Log;
-  prices: Prices;
-  servers: Servers;
-  store: Store;
-}
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
@@ -160,41 +147,45 @@ export const ReconcileLedger = operation({
 });
 
 /** Operations on wallets, the ledger and spend caps. */
-export const walletOperations = (needs: Needs): readonly Served[] => [
-  serve(GetWallet, async ({ params, principal }) => {
-    const accountId = wholeAccount(principal, params.accountId);
-    return { accountId, balanceMicros: await balance(needs.store, accountId) };
-  }),
-  serve(ListLedger, async ({ params, query, principal }) => {
-    const accountId = wholeAccount(principal, params.accountId);
-    return { entries: await listLedger(needs.store, accountId, query.limit, query.before || undefined) };
-  }),
-  serve(GetSpendCap, async ({ params, principal }) => {
-    const accountId = wholeAccount(principal, params.accountId);
-    return spending(accountId, needs);
-  }),
-  serve(SetSpendCap, async ({ params, body, principal }) => {
-    const accountId = wholeAccount(principal, params.accountId);
-    const at = needs.clock.now();
-    await needs.store.write(async (tx) => {
-      await openWallet(tx, accountId, at, 0);
-      const before = await readWallet(tx, accountId);
-      const { monthlyMicros = before?.spendCapMicros ?? 0, action = before?.spendCapAction ?? 'notify' } = body;
-      await setSpendCap(tx, accountId, monthlyMicros, action);
-      const detail = `${monthlyMicros} micros a month, ${action}`;
-      await recordAudit(tx, auditActorOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
-    });
-    return spending(accountId, needs);
-  }),
-  serve(ReconcileLedger, async () => {
-    const mismatches = await listUnbalanced(needs.store);
-    for (const each of mismatches) logUnbalanced(needs.log, each);
-    return { mismatches };
-  }),
-];
+export const walletOperations = (
+  { store, servers, clock, log }: Shared,
+  { prices, checkouts }: { prices: Prices; checkouts: Checkouts },
+): readonly Served[] => {
+  async function spending(accountId: string): Promise<z.input<typeof SpendCap>> {
+    const spent = await spendingOf(store, { accountId, live: servers.live(), prices, at: clock.now() });
+    return { ...spent, ...prices, checkout: checkouts.provider };
+  }
 
-async function spending(accountId: string, needs: Needs): Promise<z.input<typeof SpendCap>> {
-  const { store, servers, prices, checkouts, clock } = needs;
-  const spent = await spendingOf(store, { accountId, live: servers.live(), prices, at: clock.now() });
-  return { ...spent, ...prices, checkout: checkouts.provider };
-}
+  return [
+    serve(GetWallet, async ({ params, principal }) => {
+      const accountId = wholeAccount(principal, params.accountId);
+      return { accountId, balanceMicros: await balance(store, accountId) };
+    }),
+    serve(ListLedger, async ({ params, query, principal }) => {
+      const accountId = wholeAccount(principal, params.accountId);
+      return { entries: await listLedger(store, accountId, query.limit, query.before || undefined) };
+    }),
+    serve(GetSpendCap, async ({ params, principal }) => {
+      const accountId = wholeAccount(principal, params.accountId);
+      return spending(accountId);
+    }),
+    serve(SetSpendCap, async ({ params, body, principal }) => {
+      const accountId = wholeAccount(principal, params.accountId);
+      const at = clock.now();
+      await store.write(async (tx) => {
+        await openWallet(tx, accountId, at, 0);
+        const before = await readWallet(tx, accountId);
+        const { monthlyMicros = before?.spendCapMicros ?? 0, action = before?.spendCapAction ?? 'notify' } = body;
+        await setSpendCap(tx, accountId, monthlyMicros, action);
+        const detail = `${monthlyMicros} micros a month, ${action}`;
+        await recordAudit(tx, auditActorOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
+      });
+      return spending(accountId);
+    }),
+    serve(ReconcileLedger, async () => {
+      const mismatches = await listUnbalanced(store);
+      for (const each of mismatches) logUnbalanced(log, each);
+      return { mismatches };
+    }),
+  ];
+};

@@ -7,12 +7,17 @@ import type { AccountLimits } from './account-limits.ts';
 import type { Capacity, CapacityNow } from './capacity.ts';
 
 /** Dependencies of these operations. */
-interface Needs {
+/** The room on the machines, and the rules on who may use it. */
+export interface Room {
   accountLimits: AccountLimits;
   capacity: Capacity;
   reachability: Reachability;
-  /** Why starts are refused, in a region or in general; undefined if they are not. */
-  drain: { closed(region?: string): object | undefined };
+  drain: {
+    /** The codes of all regions. */
+    regions(): readonly string[];
+    /** Why starts are refused, in a region or in general; undefined if they are not. */
+    closed(region?: string): object | undefined;
+  };
 }
 
 const double = z.number().default(0).meta({ format: 'double' });
@@ -59,7 +64,7 @@ export const GetCapacity = operation({
 /**
  * Reports whether starts are possible, in a region or anywhere: the engine responds and not all machines are drained.
  */
-export async function isAvailable({ reachability, drain }: Needs, region?: string): Promise<boolean> {
+export async function isAvailable({ reachability, drain }: Room, region?: string): Promise<boolean> {
   return drain.closed(region) === undefined && (await reachability.reachable());
 }
 
@@ -84,10 +89,10 @@ export function capacityView(
   };
 }
 
-export const capacityOperations = (needs: Needs): readonly Served[] => [
+export const capacityOperations = (room: Room): readonly Served[] => [
   serve(GetCapacity, async ({ principal }) => {
-    const { capacity, accountLimits } = needs;
+    const { capacity, accountLimits } = room;
     const { maxServers } = accountLimits.of(principal.accountId);
-    return capacityView(await capacity.read(), { maxServers, available: await isAvailable(needs) });
+    return capacityView(await capacity.read(), { maxServers, available: await isAvailable(room) });
   }),
 ];

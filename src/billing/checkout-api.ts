@@ -9,11 +9,6 @@ import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { wholeAccount } from '../access/caller.ts';
 import type { Checkouts } from './checkout.ts';
 
-/** Dependencies of these operations. */
-interface Needs {
-  checkouts: Checkouts;
-}
-
 const MOST_USD = 1_000;
 /** An event contains one object of the provider, a few KiB in size. */
 const CALLBACK_BYTES = 256 * KIB;
@@ -60,7 +55,7 @@ export const CheckoutCallback = operation({
   reply: Nothing,
 });
 
-export const checkoutOperations = ({ checkouts }: Needs): readonly Served[] => [
+export const checkoutOperations = (checkouts: Checkouts): readonly Served[] => [
   serve(CheckoutCallback, async ({ params, body, headers }) =>
     checkouts.callback(params.provider, body, headers['stripe-signature']),
   ),

@@ -6,11 +6,6 @@ import { AccountParams } from '../accounts/fields.ts';
 import { ownAccount } from '../access/caller.ts';
 import type { AccountLimits } from './account-limits.ts';
 
-/** Dependencies of these operations. */
-interface Needs {
-  accountLimits: AccountLimits;
-}
-
 export const GetAccountLimits = operation({
   id: 'GetAccountLimits',
   method: 'get',
@@ -24,7 +19,7 @@ export const GetAccountLimits = operation({
   reply: z.object({ maxRamMb: reply.int32 }).meta({ id: 'AccountLimits' }),
 });
 
-export const limitOperations = ({ accountLimits }: Needs): readonly Served[] => [
+export const limitOperations = (accountLimits: AccountLimits): readonly Served[] => [
   serve(GetAccountLimits, async ({ params, principal }) => {
     const accountId = ownAccount(principal, params.accountId);
     return { maxRamMb: accountLimits.of(accountId).maxRamMb };

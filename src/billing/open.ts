@@ -12,7 +12,7 @@ import { openAccountLimits } from './account-limits.ts';
 import { createAdmission } from './admission.ts';
 import { walletOperations } from './api.ts';
 import { AwakeSessions } from './awake-sessions.ts';
-import { capacityOperations } from './capacity-api.ts';
+import { type Room, capacityOperations } from './capacity-api.ts';
 import { type MachineProbe, createCapacity } from './capacity.ts';
 import { checkoutOperations } from './checkout-api.ts';
 import { Checkouts } from './checkout.ts';
@@ -119,26 +119,24 @@ export async function openBilling(
 
 /** Wallets, their funding, prices, limits and capacity: over the API and on pages. */
 export function billingFeature(
-  { store, servers, serveServer, clock, log }: Shared,
+  shared: Shared,
   { prices, capacity, accountLimits, checkouts }: Billing,
   reachability: Reachability,
-  /** `closed`: why starts are refused, in a region or in general; undefined if they are not. */
-  drain: { regions(): readonly string[]; closed(region?: string): object | undefined },
+  drain: Room['drain'],
 ): Feature {
-  const wallet = { store, servers, prices, checkouts, clock, log };
   const room = { accountLimits, capacity, reachability, drain };
   return {
     operations: [
-      ...walletOperations(wallet),
-      ...limitOperations({ accountLimits }),
-      ...checkoutOperations({ checkouts }),
+      ...walletOperations(shared, { prices, checkouts }),
+      ...limitOperations(accountLimits),
+      ...checkoutOperations(checkouts),
       ...capacityOperations(room),
       ...regionOperations(room),
-      ...usageOperations({ serveServer, store, clock, prices }),
+      ...usageOperations(shared, prices),
     ],
     pages: (serve) => mountCheckout(serve, checkouts),
     panel(panel) {
-      mountBill(panel, servers);
+      mountBill(panel, shared.servers);
       mountServerBill(panel);
     },
   };

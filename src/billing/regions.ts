@@ -1,24 +1,8 @@
 import * as z from 'zod';
-import type { Reachability } from '../engines/reachability.ts';
 import { reply } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
-import type { AccountLimits } from './account-limits.ts';
-import { CapacityResponse, capacityView, isAvailable } from './capacity-api.ts';
-import type { Capacity } from './capacity.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  accountLimits: AccountLimits;
-  capacity: Capacity;
-  reachability: Reachability;
-  drain: {
-    /** The codes of all regions. */
-    regions(): readonly string[];
-    /** Why starts in a region are refused; undefined if they are not. */
-    closed(region: string): object | undefined;
-  };
-}
+import { CapacityResponse, type Room, capacityView, isAvailable } from './capacity-api.ts';
 
 const RegionInfo = z
   .object({
@@ -53,13 +37,13 @@ export const ListRegions = operation({
   reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
 });
 
-export const regionOperations = (needs: Needs): readonly Served[] => [
+export const regionOperations = (room: Room): readonly Served[] => [
   serve(ListRegions, async ({ principal }) => {
-    const { capacity, accountLimits, drain } = needs;
+    const { capacity, accountLimits, drain } = room;
     const { maxServers } = accountLimits.of(principal.accountId);
     const views = drain.regions().map(async (region) => {
       const label = LABELS[region] ?? region.toUpperCase();
-      const available = await isAvailable(needs, region);
+      const available = await isAvailable(room, region);
       if (!available) return { region, label, available };
       return {
         region,

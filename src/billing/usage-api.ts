@@ -3,23 +3,14 @@ import type { Cause } from '../../machines/server-types.ts';
 import { message, reply } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { DAY_MS } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
-import type { Sql, Store } from '../store/store.ts';
+import type { Shared } from '../servers/shared.ts';
+import type { Sql } from '../store/store.ts';
 import { type AwakeSessionRow, type FlatRun, listAwakeSessions, listFlatRuns } from './awake-session-rows.ts';
 import { flatPaidUntil } from './flat.ts';
 import { type Prices, TICK_DIVISOR, TICK_MS, flatMicros, hourlyMicros } from './prices.ts';
 import { type Span, type UsedServer, sumFlat, sumMetered } from './ledger-rows.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  prices: Prices;
-  serveServer: ServeServer;
-  store: Store;
-}
 
 const DEFAULT_SPAN_MS = 30 * DAY_MS;
 /** Most sessions listed, the newest ones. Sums include all. */
@@ -85,7 +76,7 @@ function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
   return { startedAt, readyAt, endedAt, ending, cause, plan, ramMb, minutes: ticks, gbHours, amountMicros };
 }
 
-export const usageOperations = ({ serveServer, store, clock, prices }: Needs): readonly Served[] => [
+export const usageOperations = ({ serveServer, store, clock }: Shared, prices: Prices): readonly Served[] => [
   serveServer(GetServerUsage, async ({ server: { row }, query }) => {
     const to = query.to ?? clock.now() + 1;
     const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };

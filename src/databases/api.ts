@@ -5,20 +5,11 @@ import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
 import type { Role } from '../http/roles.ts';
 import type { Address } from '../kernel/address.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { DatabaseAccess, ServerDatabases } from './databases.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  config: { mysqlAddress: Address };
-  databases?: ServerDatabases | undefined;
-  serveServer: ServeServer;
-}
+import type { Shared } from '../servers/shared.ts';
 
 const ServerDatabase = z
   .object({
@@ -82,37 +73,41 @@ export const RotateServerDatabasePassword = operation({
 });
 
 /** Returns the databases. Throws UNIMPLEMENTED NOT_SUPPORTED without a configured database server. */
-function offered({ databases }: Needs): ServerDatabases {
+function offered(databases: ServerDatabases | undefined): ServerDatabases {
   if (databases !== undefined) return databases;
   throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This service offers no databases.');
 }
 
-function view(serverId: string, { name, password }: DatabaseAccess, role: Role, { config }: Needs) {
-  const { host, port } = config.mysqlAddress;
+function view(serverId: string, { name, password }: DatabaseAccess, role: Role, mysqlAddress: Address) {
+  const { host, port } = mysqlAddress;
   const dbPassword = role === 'owner' ? password : '';
   return { serverId, host, port, dbName: name, dbUser: name, dbPassword, present: true, offered: true };
 }
 
-export const databaseOperations = (needs: Needs): readonly Served[] => [
-  needs.serveServer(GetServerDatabase, async ({ server, role }) => {
+export const databaseOperations = (
+  { serveServer, clock }: Shared,
+  databases: ServerDatabases | undefined,
+  mysqlAddress: Address,
+): readonly Served[] => [
+  serveServer(GetServerDatabase, async ({ server, role }) => {
     const { id } = server.row;
-    const access = await needs.databases?.find(id);
-    if (access === undefined) return { serverId: id, offered: needs.databases !== undefined };
-    return view(id, access, role, needs);
+    const access = await databases?.find(id);
+    if (access === undefined) return { serverId: id, offered: databases !== undefined };
+    return view(id, access, role, mysqlAddress);
   }),
-  needs.serveServer(CreateServerDatabase, async ({ server, role, principal }) => {
+  serveServer(CreateServerDatabase, async ({ server, role, principal }) => {
     const { row } = server;
-    const entry = { action: 'database.create', at: needs.clock.now() };
-    const access = await offered(needs).create(row.id, recordOnServer(principal, row, entry));
-    return view(row.id, access, role, needs);
+    const entry = { action: 'database.create', at: clock.now() };
+    const access = await offered(databases).create(row.id, recordOnServer(principal, row, entry));
+    return view(row.id, access, role, mysqlAddress);
   }),
-  needs.serveServer(DropServerDatabase, async ({ server: { row }, principal }) => {
-    const entry = { action: 'database.drop', at: needs.clock.now() };
-    await offered(needs).drop(row.id, recordOnServer(principal, row, entry));
+  serveServer(DropServerDatabase, async ({ server: { row }, principal }) => {
+    const entry = { action: 'database.drop', at: clock.now() };
+    await offered(databases).drop(row.id, recordOnServer(principal, row, entry));
   }),
-  needs.serveServer(RotateServerDatabasePassword, async ({ server: { row }, role, principal }) => {
-    const entry = { action: 'database.rotate', at: needs.clock.now() };
-    const access = await offered(needs).rotate(row.id, recordOnServer(principal, row, entry));
-    return view(row.id, access, role, needs);
+  serveServer(RotateServerDatabasePassword, async ({ server: { row }, role, principal }) => {
+    const entry = { action: 'database.rotate', at: clock.now() };
+    const access = await offered(databases).rotate(row.id, recordOnServer(principal, row, entry));
+    return view(row.id, access, role, mysqlAddress);
   }),
 ];

@@ -31,11 +31,9 @@ export function openDatabases(
   port: Databases | undefined,
   mysqlAddress: Address,
 ): { databases: ServerDatabases | undefined; feature: Feature } {
-  const { serveServer, clock, onClose } = shared;
   const databases = port && new ServerDatabases(shared, port, secret);
-  onClose(() => databases?.close());
-  const config = { mysqlAddress };
-  const operations = databaseOperations({ databases, serveServer, clock, config });
+  shared.onClose(() => databases?.close());
+  const operations = databaseOperations(shared, databases, mysqlAddress);
   return {
     databases,
     feature: { operations, panel: (panel) => mountDatabase(panel, { isOffered: databases !== undefined }) },

@@ -1,21 +1,12 @@
 import * as z from 'zod';
-import type { AccessChanges } from '../http/access-changes.ts';
 import { HTTPS_URL, line, message, reply, text } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import { APP_SCOPES } from '../http/scopes.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Store } from '../store/store.ts';
 import { type ClientRow, listClients } from './app-rows.ts';
 import { Reason } from '../accounts/fields.ts';
 import { disableClient, enableClient, registerClient } from './clients.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  store: Store;
-}
+import type { Accounts } from '../accounts/accounts.ts';
 
 /** An app as operators see it. */
 const Client = z
@@ -109,22 +100,22 @@ export const EnableClient = operation({
 });
 
 /** Operations on registered apps. */
-export const clientOperations = (needs: Needs): readonly Served[] => [
+export const clientOperations = (accounts: Accounts): readonly Served[] => [
   serve(ListClients, async () => {
-    return { clients: (await listClients(needs.store)).map(clientView) };
+    return { clients: (await listClients(accounts.store)).map(clientView) };
   }),
   serve(RegisterClient, async ({ principal, body }) => {
     const { name, homepage, scopes } = body;
     const wanted = { name, homepage: new URL(homepage).href, scopes: [...new Set(scopes)] };
-    return clientView(await registerClient(needs, principal, wanted));
+    return clientView(await registerClient(accounts, principal, wanted));
   }),
   serve(DisableClient, async ({ principal, params, body }) => {
-    const client = await disableClient(needs, principal, params.clientId, body.reason);
-    needs.accessChanges.announce({ clientId: params.clientId });
+    const client = await disableClient(accounts, principal, params.clientId, body.reason);
+    accounts.accessChanges.announce({ clientId: params.clientId });
     return clientView(client);
   }),
   serve(EnableClient, async ({ principal, params, body }) => {
-    return clientView(await enableClient(needs, principal, params.clientId, body.reason));
+    return clientView(await enableClient(accounts, principal, params.clientId, body.reason));
   }),
 ];
 

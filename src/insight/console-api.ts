@@ -2,20 +2,11 @@ import * as z from 'zod';
 import { line, message, reply } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { type TypedCommandAccess, runTyped } from '../players/typed-commands.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { rconOf, withoutSlash } from '../servers/game-console.ts';
-import type { Store } from '../store/store.ts';
-
-/** Dependencies of these operations. */
-interface Needs extends TypedCommandAccess {
-  clock: Clock;
-  serveServer: ServeServer;
-  store: Store;
-}
+import type { Shared } from '../servers/shared.ts';
 
 export const RunCommand = operation({
   id: 'RunCommand',
@@ -37,17 +28,20 @@ export const RunCommand = operation({
   reply: z.object({ output: reply.text.describe('The reply of the game.') }).meta({ id: 'RunCommandResponse' }),
 });
 
-export const consoleOperations = (needs: Needs): readonly Served[] => [
-  needs.serveServer(RunCommand, async ({ server, body, principal }) => {
+export const consoleOperations = (
+  { serveServer, store, clock }: Shared,
+  access: TypedCommandAccess,
+): readonly Served[] => [
+  serveServer(RunCommand, async ({ server, body, principal }) => {
     const command = withoutSlash(body.command);
     rconOf(server);
     // Recorded before the command, which may end the game. Without arguments, which may hold a secret.
     const entry = {
       action: 'console.command',
       detail: /^[\w:.-]{1,64}/.exec(command)?.[0] ?? '',
-      at: needs.clock.now(),
+      at: clock.now(),
     };
-    await needs.store.write(recordOnServer(principal, server.row, entry));
-    return { output: await runTyped(needs, server, command) };
+    await store.write(recordOnServer(principal, server.row, entry));
+    return { output: await runTyped(access, server, command) };
   }),
 ];

@@ -3,15 +3,8 @@ import { reply } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import { type DiagnosticRow, type StoredInsight, listDiagnostics } from '../servers/diagnostics.ts';
-import type { Store } from '../store/store.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  serveServer: ServeServer;
-  store: Store;
-}
+import type { Shared } from '../servers/shared.ts';
 
 const Insight = z
   .object({
@@ -60,7 +53,7 @@ function diagnosticView({ evidence, insights, ...row }: DiagnosticRow): z.input<
   return { at, kind, code, summary, suggestion, evidence: lines, insights: JSON.parse(insights) as StoredInsight[] };
 }
 
-export const diagnosticOperations = ({ serveServer, store }: Needs): readonly Served[] => [
+export const diagnosticOperations = ({ serveServer, store }: Shared): readonly Served[] => [
   serveServer(ListDiagnostics, async ({ params }) => ({
     entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
   })),

@@ -4,19 +4,10 @@ import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
 import { type EventSource, eventFrame } from '../http/sse.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
-import type { Store } from '../store/store.ts';
 import { findIncident } from './alerts/rows.ts';
 import { SERVER_EVENTS } from './event-schemas.ts';
 import type { ServerEvents } from './events.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  disk: DiskQuota;
-  serverEvents: Pick<ServerEvents, 'follow'>;
-  serveServer: ServeServer;
-  store: Store;
-}
+import type { Shared } from '../servers/shared.ts';
 
 export const StreamServerEvents = operation({
   answers: 'events',
@@ -59,7 +50,11 @@ export const StreamServerEvents = operation({
   events: SERVER_EVENTS,
 });
 
-export const eventOperations = ({ serveServer, serverEvents, disk, store }: Needs): readonly Served[] => [
+export const eventOperations = (
+  { serveServer, store }: Shared,
+  serverEvents: ServerEvents,
+  disk: DiskQuota,
+): readonly Served[] => [
   serveServer(StreamServerEvents, async ({ server, lastEventId }): Promise<EventSource> => {
     const { row } = server;
     const incident = await findIncident(store, row.id);

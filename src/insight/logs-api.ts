@@ -9,15 +9,8 @@ import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import { shortText } from '../kernel/short-text.ts';
 import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import { type LogStreams, MAX_TAIL } from './log-streams.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  engine: Pick<Engine, 'inspect' | 'logs'>;
-  logStreams: LogStreams;
-  serveServer: ServeServer;
-}
+import type { Shared } from '../servers/shared.ts';
 
 const LINE_CHARS = 8192;
 const READ_MS = 10_000;
@@ -96,7 +89,7 @@ interface Page {
 }
 
 async function readPage(
-  { engine }: Needs,
+  engine: Engine,
   id: string,
   after: string | undefined,
   tail: number,
@@ -145,16 +138,16 @@ function positionOf(cursor: string, id: string): string | undefined {
 
 const Cursor = z.tuple([z.string(), z.string()]);
 
-export function logOperations(needs: Needs): readonly Served[] {
+export function logOperations({ serveServer }: Shared, engine: Engine, logStreams: LogStreams): readonly Served[] {
   const reading = createSemaphore(READING);
   return [
-    needs.serveServer(GetServerLogs, async ({ params, query, server, signal }) => {
+    serveServer(GetServerLogs, async ({ params, query, server, signal }) => {
       const after = positionOf(query.cursor, params.id);
       const leave = await unlessGone(signal, () => reading.enter({ key: server.row.accountId }, signal));
       try {
-        const game = await needs.engine.inspect(params.id);
+        const game = await engine.inspect(params.id);
         const late = AbortSignal.timeout(READ_MS);
-        const page = await readPage(needs, params.id, after, query.tail, AbortSignal.any([signal, late]));
+        const page = await readPage(engine, params.id, after, query.tail, AbortSignal.any([signal, late]));
         if (late.aborted && page.lines.length === 0) throw logsUnavailable();
         return {
           lines: page.lines.map(({ text }) => text),
@@ -167,9 +160,9 @@ export function logOperations(needs: Needs): readonly Served[] {
         leave();
       }
     }),
-    needs.serveServer(StreamServerLogs, async ({ params, query: { tail } }) => {
+    serveServer(StreamServerLogs, async ({ params, query: { tail } }) => {
       try {
-        const follow = await needs.logStreams.open(params.id);
+        const follow = await logStreams.open(params.id);
         return { play: (sink) => follow(sink, tail), overflow: leftOut };
       } catch (error) {
         throw unavailable(error);

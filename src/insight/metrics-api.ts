@@ -4,17 +4,9 @@ import { reply, rfc3339 } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
-import type { Store } from '../store/store.ts';
 import { findIncident } from './alerts/rows.ts';
 import type { MetricSample as Sample, Metrics } from './metrics.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  store: Store;
-  metrics: Metrics;
-  serveServer: ServeServer;
-}
+import type { Shared } from '../servers/shared.ts';
 
 const figure = z.number().default(0).meta({ format: 'double' });
 
@@ -66,7 +58,7 @@ function sampleView({ at, ...sample }: Sample): z.input<typeof MetricSample> {
   return { ts: rfc3339(at) ?? '', ...sample };
 }
 
-export const metricOperations = ({ serveServer, metrics, store }: Needs): readonly Served[] => [
+export const metricOperations = ({ serveServer, store }: Shared, metrics: Metrics): readonly Served[] => [
   serveServer(GetServerMetrics, async ({ params, server }) => {
     const series = (await metrics.series(params.id)).map(sampleView);
     const slowSince = (await findIncident(store, params.id))?.openedAt ?? null;

@@ -73,7 +73,7 @@ export function countSteps({ stepped }: { stepped: Telemetry['stepped'] }): OnSt
 
 /** Starts reading running servers every minute, and alerting their webhooks and viewers. */
 export function openInsight(
-  { store, servers, serveServer, clock, log, onClose }: Shared,
+  shared: Shared,
   {
     engine,
     lostGames,
@@ -99,6 +99,7 @@ export function openInsight(
     secret: Secret;
   },
 ) {
+  const { store, servers, serveServer, clock, log, onClose } = shared;
   const serverEvents = new ServerEvents(servers, clock, lostGames);
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
@@ -106,18 +107,18 @@ export function openInsight(
   const metrics = new Metrics({ servers, engine, consoles, clock, store, log, serverEvents, onMinute: alerts.minute });
   onClose(() => metrics.close());
   const logStreams = createLogStreams(engine, dataFrame, log);
-  const readings = metricOperations({ metrics, serveServer, store });
+  const readings = metricOperations(shared, metrics);
   const feature: Feature = {
     // Used by the charts.
     pageOperations: readings,
     operations: [
-      ...consoleOperations({ ...access, serveServer, store, clock }),
-      ...logOperations({ engine, logStreams, serveServer }),
+      ...consoleOperations(shared, access),
+      ...logOperations(shared, engine, logStreams),
       ...readings,
-      ...eventOperations({ serverEvents, disk, serveServer, store }),
-      ...diagnosticOperations({ serveServer, store }),
+      ...eventOperations(shared, serverEvents, disk),
+      ...diagnosticOperations(shared),
       ...prometheusOperations({ telemetry }),
-      ...webhookOperations({ store, servers, clock, secretOf: createSecretOf(secret) }),
+      ...webhookOperations(shared, createSecretOf(secret)),
     ],
     panel(panel) {
       mountConsole(panel, engine, transferSlots);

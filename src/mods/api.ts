@@ -4,20 +4,12 @@ import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import { createRateLimit } from '../http/rate-limit.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { wrongState } from '../servers/refusals.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Mods } from './mods.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  mods: Mods;
-  serveServer: ServeServer;
-}
+import type { Shared } from '../servers/shared.ts';
 
 /** Limit per account. A registry answers about 300 requests a minute, of all accounts together. */
 const QUESTIONS = { perSecond: 1, burst: 60 };
@@ -188,7 +180,7 @@ export const SearchMods = operation({
   reply: z.object({ projects: z.array(ModProject).default([]) }).meta({ id: 'SearchModsResponse' }),
 });
 
-export function modOperations({ serveServer, mods, clock }: Needs): readonly Served[] {
+export function modOperations({ serveServer, clock }: Shared, mods: Mods): readonly Served[] {
   /** Counts a call that queries a registry, by account. Throws RESOURCE_EXHAUSTED RATE_LIMITED. */
   const takeQuestion = createRateLimit(QUESTIONS, clock, 'account');
   return [

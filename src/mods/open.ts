@@ -21,17 +21,17 @@ import type { ModProject, ModRegistry } from './registries/registry.ts';
 
 /** Opens servers' mods and packs, from the configured registries. */
 export function openMods(
-  { store, serveServer, clock }: Shared,
+  shared: Shared,
   folders: Folders,
   registries: readonly ModRegistry[],
   withFilesLock: WithKeyLock,
   workers: WorkerPool,
 ): { mods: Mods; installPack: InstallPack; feature: Feature } {
-  const mods = new Mods(store, folders, registries, withFilesLock);
+  const mods = new Mods(shared.store, folders, registries, withFilesLock);
   return {
     mods,
     installPack: createPackInstaller(folders, registries, workers),
-    feature: { operations: modOperations({ mods, serveServer, clock }), panel: mountModPages },
+    feature: { operations: modOperations(shared, mods), panel: mountModPages },
   };
 }
 

@@ -7,12 +7,7 @@ import type { Principal } from '../http/principal.ts';
 import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { Reason } from '../accounts/fields.ts';
 import type { Fleet } from './fleet.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  fleet: Fleet;
-  clock: { now(): number };
-}
+import type { Clock } from '../kernel/clock.ts';
 
 const Node = z
   .object({
@@ -128,23 +123,23 @@ export const SetNodeRegion = operation({
 });
 
 /** Operations on the machines that servers run on. */
-export const nodeOperations = (needs: Needs): readonly Served[] => [
-  serve(ListNodes, async () => ({ nodes: await needs.fleet.list() })),
+export const nodeOperations = (clock: Clock, fleet: Fleet): readonly Served[] => [
+  serve(ListNodes, async () => ({ nodes: await fleet.list() })),
   serve(DrainNode, async ({ principal, body: { node, reason } }) =>
-    needs.fleet.setDrained(node, { reason, at: needs.clock.now() }, audit(needs, principal, 'node.drain', reason)),
+    fleet.setDrained(node, { reason, at: clock.now() }, audit(clock, principal, 'node.drain', reason)),
   ),
   serve(ResumeNode, async ({ principal, body: { node, reason } }) =>
-    needs.fleet.setDrained(node, undefined, audit(needs, principal, 'node.resume', reason)),
+    fleet.setDrained(node, undefined, audit(clock, principal, 'node.resume', reason)),
   ),
   serve(FenceNode, async ({ principal, body: { node, reason } }) =>
-    needs.fleet.fence(node, audit(needs, principal, 'node.fence', reason)),
+    fleet.fence(node, audit(clock, principal, 'node.fence', reason)),
   ),
   serve(SetNodeRegion, async ({ principal, body: { node, region, reason } }) =>
-    needs.fleet.setRegion(node, region, audit(needs, principal, 'node.region', `${region}: ${reason}`)),
+    fleet.setRegion(node, region, audit(clock, principal, 'node.region', `${region}: ${reason}`)),
   ),
 ];
 
-function audit({ clock }: Needs, principal: Principal, action: string, reason: string): Parameters<Fleet['fence']>[1] {
+function audit(clock: Clock, principal: Principal, action: string, reason: string): Parameters<Fleet['fence']>[1] {
   const { accountId } = principal;
   return (tx, name) =>
     recordAudit(tx, auditActorOf(principal), { action, accountId, detail: `${name}: ${reason}`, at: clock.now() });

@@ -70,8 +70,8 @@ export function openOperators(
   };
   return {
     operations: [
-      ...nodeOperations({ fleet, clock }),
-      ...proxyOperations({ proxies }),
+      ...nodeOperations(clock, fleet),
+      ...proxyOperations(proxies),
       ...operatorServerOperations({ serverView, clock, consoles, disk, log, servers, sftp, suspensions }),
       ...operatorMachineOperations({ machines }),
       ...accountOperations({

@@ -4,11 +4,6 @@ import { operation } from '../http/operation.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { Proxies, ProxyView } from '../joining/link/proxies.ts';
 
-/** Dependencies of these operations. */
-interface Needs {
-  proxies: Proxies;
-}
-
 const Proxy = z
   .object({
     id: reply.text.describe('Identifies the process.'),
@@ -49,6 +44,6 @@ function proxyView({ listening, held, lagMs, ...view }: ProxyView): z.input<type
 }
 
 /** Operations on proxies. */
-export const proxyOperations = (needs: Needs): readonly Served[] => [
-  serve(ListProxies, async () => ({ proxies: needs.proxies.views().map(proxyView) })),
+export const proxyOperations = (proxies: Proxies): readonly Served[] => [
+  serve(ListProxies, async () => ({ proxies: proxies.views().map(proxyView) })),
 ];

@@ -10,18 +10,12 @@ import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { canonical } from '../kernel/ip.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { Reached, ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { PlayerLists, listsView } from './lists-view.ts';
 import type { Players, WantedChange } from './players.ts';
 import { SECOND_MS } from '../kernel/units.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  players: Players;
-  serveServer: ServeServer;
-}
+import type { Shared } from '../servers/shared.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 
 const PlayerName = text(17)
   .regex(PLAYER_NAME, 'must be a player name: 1 to 16 letters, digits and underscores')
@@ -152,8 +146,6 @@ export const KickPlayer = operation({
   reply: Nothing,
 });
 
-type AnyCall = Pick<Reached, 'server'> & { params: { id: string }; principal: Principal };
-
 /** Returns the end in epoch ms; null for a permanent ban. Throws INVALID_FIELD for an instant in the past. */
 function endOf({ banned, expires }: { banned: boolean; expires?: number | undefined }, clock: Clock): number | null {
   if (!banned || expires === undefined) return null;
@@ -161,65 +153,66 @@ function endOf({ banned, expires }: { banned: boolean; expires?: number | undefi
   return expires;
 }
 
-async function changed(call: AnyCall, needs: Needs, wanted: WantedChange, action: string) {
-  // IP addresses are omitted: they may be personal data, and the audit log has more readers.
-  const detail = wanted.list === 'bannedIps' ? '' : wanted.name;
-  await needs.players.change(call.params.id, wanted, recordOf(call, needs, action, detail));
-  return listsOf(call.params.id, needs);
+interface AnyCall {
+  server: ServerNow;
+  params: { id: string };
+  principal: Principal;
 }
 
-function recordOf({ server, principal }: AnyCall, needs: Needs, action: string, detail: string) {
-  return recordOnServer(principal, server.row, { action, detail, at: needs.clock.now() });
-}
+export function playerOperations({ serveServer, clock }: Shared, players: Players): readonly Served[] {
+  async function changed(call: AnyCall, wanted: WantedChange, action: string) {
+    // IP addresses are omitted: they may be personal data, and the audit log has more readers.
+    const detail = wanted.list === 'bannedIps' ? '' : wanted.name;
+    await players.change(call.params.id, wanted, recordOf(call, action, detail));
+    return listsOf(call.params.id);
+  }
 
-async function listsOf(serverId: string, { players, clock }: Needs): Promise<z.input<typeof PlayerLists>> {
-  const { lists, ...now } = await players.now(serverId);
-  return { ...now, ...listsView(lists, clock.now()) };
-}
+  function recordOf({ server, principal }: AnyCall, action: string, detail: string) {
+    return recordOnServer(principal, server.row, { action, detail, at: clock.now() });
+  }
 
-export const playerOperations = (needs: Needs): readonly Served[] => [
-  needs.serveServer(GetPlayerLists, async ({ params }) => listsOf(params.id, needs)),
-  needs.serveServer(SetWhitelistEnforced, async (call) => {
-    const { enforced } = call.body;
-    const record = recordOf(call, needs, 'players.whitelistEnforced', enforced ? 'on' : 'off');
-    await needs.players.enforceWhitelist(call.params.id, enforced, record);
-    return listsOf(call.params.id, needs);
-  }),
-  needs.serveServer(SetWhitelistEntry, async (call) => {
-    const { name, allowed: listed } = call.body;
-    return changed(
-      call,
-      needs,
-      { list: 'whitelist', name, listed },
-      listed ? 'players.whitelist.add' : 'players.whitelist.remove',
-    );
-  }),
-  needs.serveServer(SetBanEntry, async (call) => {
-    const { name, banned: listed, reason } = call.body;
-    const until = endOf(call.body, needs.clock);
-    return changed(
-      call,
-      needs,
-      { list: 'banned', name, listed, reason, until },
-      listed ? 'players.ban' : 'players.unban',
-    );
-  }),
-  needs.serveServer(SetIpBanEntry, async (call) => {
-    const { ip, banned: listed, reason } = call.body;
-    const until = endOf(call.body, needs.clock);
-    return changed(
-      call,
-      needs,
-      { list: 'bannedIps', ip, listed, reason, until },
-      listed ? 'players.banIp' : 'players.unbanIp',
-    );
-  }),
-  needs.serveServer(SetOpEntry, async (call) => {
-    const { name, op: listed } = call.body;
-    return changed(call, needs, { list: 'ops', name, listed }, listed ? 'players.op' : 'players.deop');
-  }),
-  needs.serveServer(KickPlayer, async (call) => {
-    const { name, reason } = call.body;
-    await needs.players.kick(call.params.id, name, reason, recordOf(call, needs, 'players.kick', name));
-  }),
-];
+  async function listsOf(serverId: string): Promise<z.input<typeof PlayerLists>> {
+    const { lists, ...now } = await players.now(serverId);
+    return { ...now, ...listsView(lists, clock.now()) };
+  }
+
+  return [
+    serveServer(GetPlayerLists, async ({ params }) => listsOf(params.id)),
+    serveServer(SetWhitelistEnforced, async (call) => {
+      const { enforced } = call.body;
+      const record = recordOf(call, 'players.whitelistEnforced', enforced ? 'on' : 'off');
+      await players.enforceWhitelist(call.params.id, enforced, record);
+      return listsOf(call.params.id);
+    }),
+    serveServer(SetWhitelistEntry, async (call) => {
+      const { name, allowed: listed } = call.body;
+      return changed(
+        call,
+        { list: 'whitelist', name, listed },
+        listed ? 'players.whitelist.add' : 'players.whitelist.remove',
+      );
+    }),
+    serveServer(SetBanEntry, async (call) => {
+      const { name, banned: listed, reason } = call.body;
+      const until = endOf(call.body, clock);
+      return changed(call, { list: 'banned', name, listed, reason, until }, listed ? 'players.ban' : 'players.unban');
+    }),
+    serveServer(SetIpBanEntry, async (call) => {
+      const { ip, banned: listed, reason } = call.body;
+      const until = endOf(call.body, clock);
+      return changed(
+        call,
+        { list: 'bannedIps', ip, listed, reason, until },
+        listed ? 'players.banIp' : 'players.unbanIp',
+      );
+    }),
+    serveServer(SetOpEntry, async (call) => {
+      const { name, op: listed } = call.body;
+      return changed(call, { list: 'ops', name, listed }, listed ? 'players.op' : 'players.deop');
+    }),
+    serveServer(KickPlayer, async (call) => {
+      const { name, reason } = call.body;
+      await players.kick(call.params.id, name, reason, recordOf(call, 'players.kick', name));
+    }),
+  ];
+}

@@ -37,11 +37,10 @@ export function openPlayers(
     owner: FileOwner | undefined;
   },
 ): Feature {
-  const { serveServer, clock, onClose } = shared;
   const { profiles, pinger, playerFiles } = parts;
   const players = new Players(shared, access, { files: createPlayerListFiles(parts), profiles, pinger });
-  onClose(liftEndedBans(shared, access, playerFiles));
-  return { operations: playerOperations({ players, serveServer, clock }), panel: mountPlayerPages };
+  shared.onClose(liftEndedBans(shared, access, playerFiles));
+  return { operations: playerOperations(shared, players), panel: mountPlayerPages };
 }
 
 /** Online players and player lists, in every state of the server. */

@@ -4,20 +4,11 @@ import { invalidFields } from '../http/errors.ts';
 import { int32, line, message } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { ServerPorts } from './ports.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  serverView: ServerView;
-  clock: Clock;
-  serveServer: ServeServer;
-  serverPorts: ServerPorts;
-}
+import type { Shared } from '../servers/shared.ts';
 
 const COMMON = {
   auth: 'key',
@@ -65,21 +56,25 @@ export const RemoveServerPort = operation({
   reply: Server,
 });
 
-export const portOperations = (needs: Needs): readonly Served[] => [
-  needs.serveServer(AddServerPort, async ({ server, body, principal }) => {
+export const portOperations = (
+  { serveServer, clock }: Shared,
+  serverPorts: ServerPorts,
+  serverView: ServerView,
+): readonly Served[] => [
+  serveServer(AddServerPort, async ({ server, body, principal }) => {
     if (body.proto === 'tcp' && OWN_PORTS.has(body.containerPort)) {
       throw invalidFields([{ field: 'containerPort', description: 'is used by Dormouse itself' }]);
     }
     if (body.wakes && body.proto !== 'udp')
       throw invalidFields([{ field: 'wakes', description: 'needs the protocol udp' }]);
     const detail = `${body.containerPort}/${body.proto}`;
-    const entry = { action: 'server.port.add', detail, at: needs.clock.now() };
-    await needs.serverPorts.add(server.row.id, body, recordOnServer(principal, server.row, entry));
-    return needs.serverView(server);
+    const entry = { action: 'server.port.add', detail, at: clock.now() };
+    await serverPorts.add(server.row.id, body, recordOnServer(principal, server.row, entry));
+    return serverView(server);
   }),
-  needs.serveServer(RemoveServerPort, async ({ server, body, principal }) => {
-    const entry = { action: 'server.port.remove', detail: `slot ${body.slot}`, at: needs.clock.now() };
-    await needs.serverPorts.remove(server.row.id, body.slot, recordOnServer(principal, server.row, entry));
-    return needs.serverView(server);
+  serveServer(RemoveServerPort, async ({ server, body, principal }) => {
+    const entry = { action: 'server.port.remove', detail: `slot ${body.slot}`, at: clock.now() };
+    await serverPorts.remove(server.row.id, body.slot, recordOnServer(principal, server.row, entry));
+    return serverView(server);
   }),
 ];

@@ -4,24 +4,13 @@ import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { Reached, ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
-import type { Servers } from '../servers/servers.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Tx } from '../store/store.ts';
 import type { Sftp } from './sftp.ts';
 import { type SftpLogin, getSftpUser, issueSftpLogin, revokeSftpLogin, rotateSftpLogin } from './users.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  config: { publicHost: string };
-  serveServer: ServeServer;
-  servers: Servers;
-  sftp: Sftp;
-  store: Store;
-}
+import type { Shared } from '../servers/shared.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 
 const where = {
   host: reply.text,
@@ -95,51 +84,52 @@ export const RotateSftpPassword = operation({
   reply: SftpCredential,
 });
 
-type Call = Pick<Reached, 'server'> & { principal: Principal };
+interface Call {
+  server: ServerNow;
+  principal: Principal;
+}
 type Change<T> = (tx: Tx, serverId: string, at: number) => Promise<T>;
 
-async function credential(
-  call: Call,
-  needs: Needs,
-  action: string,
-  issue: Change<SftpLogin>,
-): Promise<z.input<typeof SftpCredential>> {
-  const login = await change(call, needs, action, true, issue);
-  return { ...address(needs), ...login };
-}
+export function sftpOperations(
+  { store, servers, serveServer, clock }: Shared,
+  sftp: Sftp,
+  publicHost: string,
+): readonly Served[] {
+  const address = () => ({ host: publicHost, port: sftp.port });
 
-/** Changes the access and the server's row in one write. Then ends all sessions, which may use an earlier password. */
-async function change<T>(
-  { server: { row }, principal }: Call,
-  { servers, sftp, clock }: Needs,
-  action: string,
-  sftpEnabled: boolean,
-  work: Change<T>,
-): Promise<T> {
-  const at = clock.now();
-  const record = recordOnServer(principal, row, { action, at });
-  let result: { of: T } | undefined;
-  await servers.patch(row.id, { sftpEnabled }, async (tx) => {
-    result = { of: await work(tx, row.id, at) };
-    await record(tx);
-  });
-  await sftp.cut(row.id);
-  return result!.of;
-}
+  async function credential(call: Call, action: string, issue: Change<SftpLogin>) {
+    const login = await change(call, action, true, issue);
+    return { ...address(), ...login };
+  }
 
-function address({ config, sftp }: Needs): { host: string; port: number } {
-  return { host: config.publicHost, port: sftp.port };
-}
+  /** Changes the access and the server's row in one write. Then ends all sessions, which may use an earlier password. */
+  async function change<T>(
+    { server: { row }, principal }: Call,
+    action: string,
+    sftpEnabled: boolean,
+    work: Change<T>,
+  ): Promise<T> {
+    const at = clock.now();
+    const record = recordOnServer(principal, row, { action, at });
+    let result: { of: T } | undefined;
+    await servers.patch(row.id, { sftpEnabled }, async (tx) => {
+      result = { of: await work(tx, row.id, at) };
+      await record(tx);
+    });
+    await sftp.cut(row.id);
+    return result!.of;
+  }
 
-export const sftpOperations = (needs: Needs): readonly Served[] => [
-  needs.serveServer(GetSftp, async ({ server: { row } }) => ({
-    enabled: row.sftpEnabled,
-    ...address(needs),
-    username: (await getSftpUser(needs.store, row.id))?.username,
-    sessions: needs.sftp.sessions(row.id),
-    hostKeyFingerprint: needs.sftp.fingerprint,
-  })),
-  needs.serveServer(EnableSftp, (call) => credential(call, needs, 'sftp.enable', issueSftpLogin)),
-  needs.serveServer(DisableSftp, async (call) => change(call, needs, 'sftp.disable', false, revokeSftpLogin)),
-  needs.serveServer(RotateSftpPassword, (call) => credential(call, needs, 'sftp.rotatePassword', rotateSftpLogin)),
-];
+  return [
+    serveServer(GetSftp, async ({ server: { row } }) => ({
+      enabled: row.sftpEnabled,
+      ...address(),
+      username: (await getSftpUser(store, row.id))?.username,
+      sessions: sftp.sessions(row.id),
+      hostKeyFingerprint: sftp.fingerprint,
+    })),
+    serveServer(EnableSftp, (call) => credential(call, 'sftp.enable', issueSftpLogin)),
+    serveServer(DisableSftp, async (call) => change(call, 'sftp.disable', false, revokeSftpLogin)),
+    serveServer(RotateSftpPassword, (call) => credential(call, 'sftp.rotatePassword', rotateSftpLogin)),
+  ];
+}

@@ -19,12 +19,13 @@ import { mountSshKeys } from './ssh-keys-pages.ts';
  * connections.
  */
 export async function openSftp(
-  { store, servers, serveServer, clock, log, onClose }: Shared,
+  shared: Shared,
   accounts: Accounts,
   files: Files,
   disk: DiskQuota,
   settings: { dataDir: string; publicHost: string; sftpPublicHost?: string | null; trustedProxies?: BlockList },
 ): Promise<{ sftp: Sftp; feature: Feature }> {
+  const { store, servers, clock, log, onClose } = shared;
   const { dataDir, trustedProxies } = settings;
   const publicHost = settings.sftpPublicHost || settings.publicHost;
   const base = { store, clock, log: log.child({ room: 'sftp' }), dataDir };
@@ -35,10 +36,7 @@ export async function openSftp(
   return {
     sftp,
     feature: {
-      operations: [
-        ...sftpOperations({ sftp, servers, serveServer, store, clock, config: { publicHost } }),
-        ...sshKeyOperations(keys),
-      ],
+      operations: [...sftpOperations(shared, sftp, publicHost), ...sshKeyOperations(keys)],
       pages: (serve) => mountSshKeys(serve, keys),
     },
   };

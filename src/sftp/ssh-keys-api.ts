@@ -6,11 +6,6 @@ import { type Served, serve } from '../http/serve.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { SSH_KEY_CHARS, type SshKeyRow, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
-/** Dependencies of these operations. */
-interface Needs extends Accounts {
-  sftp: SshSessions;
-}
-
 const SshKey = z
   .object({
     keyId: reply.text,
@@ -60,10 +55,10 @@ export const RemoveSshKey = operation({
 });
 
 /** Operations on the caller's public keys. */
-export const sshKeyOperations = (needs: Needs): readonly Served[] => [
-  serve(ListSshKeys, async ({ principal }) => ({ keys: (await sshKeysOf(needs.store, principal)).map(keyView) })),
-  serve(AddSshKey, async ({ principal, body }) => keyView(await addSshKey(needs, principal, body))),
-  serve(RemoveSshKey, async ({ principal, body }) => removeSshKey(needs, principal, body.keyId)),
+export const sshKeyOperations = (accounts: Accounts & { sftp: SshSessions }): readonly Served[] => [
+  serve(ListSshKeys, async ({ principal }) => ({ keys: (await sshKeysOf(accounts.store, principal)).map(keyView) })),
+  serve(AddSshKey, async ({ principal, body }) => keyView(await addSshKey(accounts, principal, body))),
+  serve(RemoveSshKey, async ({ principal, body }) => removeSshKey(accounts, principal, body.keyId)),
 ];
 
 function keyView({ id, ...row }: SshKeyRow): z.input<typeof SshKey> {

@@ -6,14 +6,8 @@ import type { Principal } from '../http/principal.ts';
 import { auditActorOf } from '../audit/audit.ts';
 import { causeOf } from '../access/caller.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import type { Worlds } from './worlds.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  serveServer: ServeServer;
-  worlds: Worlds;
-}
+import type { Shared } from '../servers/shared.ts';
 
 const ServerWorld = z
   .object({
@@ -89,19 +83,19 @@ export const ResetServerWorld = operation({
   example: {},
 });
 
-export const worldOperations = (needs: Needs): readonly Served[] => [
-  needs.serveServer(ListServerWorlds, async ({ params }) => listOf(params.id, needs)),
-  needs.serveServer(SetActiveWorld, async ({ params, body, principal }) => {
-    await needs.worlds.setActive(params.id, body.name, by(principal));
-    return await listOf(params.id, needs);
+export const worldOperations = ({ serveServer }: Shared, worlds: Worlds): readonly Served[] => [
+  serveServer(ListServerWorlds, async ({ params }) => listOf(params.id, worlds)),
+  serveServer(SetActiveWorld, async ({ params, body, principal }) => {
+    await worlds.setActive(params.id, body.name, by(principal));
+    return await listOf(params.id, worlds);
   }),
-  needs.serveServer(DeleteServerWorld, async ({ params, body, principal, signal }) => {
-    await needs.worlds.remove(params.id, body.name, by(principal), signal);
-    return await listOf(params.id, needs);
+  serveServer(DeleteServerWorld, async ({ params, body, principal, signal }) => {
+    await worlds.remove(params.id, body.name, by(principal), signal);
+    return await listOf(params.id, worlds);
   }),
-  needs.serveServer(ResetServerWorld, async ({ params, principal, signal }) => {
-    await needs.worlds.reset(params.id, by(principal), signal);
-    return await listOf(params.id, needs);
+  serveServer(ResetServerWorld, async ({ params, principal, signal }) => {
+    await worlds.reset(params.id, by(principal), signal);
+    return await listOf(params.id, worlds);
   }),
 ];
 
@@ -109,6 +103,6 @@ function by(principal: Principal) {
   return { actor: auditActorOf(principal), cause: causeOf(principal) };
 }
 
-async function listOf(id: string, { worlds }: Needs) {
+async function listOf(id: string, worlds: Worlds) {
   return { worlds: await worlds.list(id) };
 }

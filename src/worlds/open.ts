@@ -6,8 +6,8 @@ import { mountWorldPages } from './pages.ts';
 import { Worlds, type WorldsOptions } from './worlds.ts';
 
 /** Opens the worlds in servers' folders, with their API and pages. */
-export function openWorlds({ serveServer, ...options }: Shared & WorldsOptions) {
-  const worlds = new Worlds(options);
-  const feature: Feature = { operations: worldOperations({ worlds, serveServer }), panel: mountWorldPages };
+export function openWorlds(shared: Shared & WorldsOptions) {
+  const worlds = new Worlds(shared);
+  const feature: Feature = { operations: worldOperations(shared, worlds), panel: mountWorldPages };
   return { worlds, feature };
 }

@@ -22,8 +22,8 @@ function bench(log: (query: LogQuery) => AsyncIterable<LogLine>) {
       }
     },
   };
-  const serveServer = ((_: unknown, run: unknown) => ({ run })) as never;
-  const [getServerLogs] = logOperations({ engine, logStreams: undefined as never, serveServer }) as unknown as [
+  const shared = { serveServer: (_: unknown, run: unknown) => ({ run }) };
+  const [getServerLogs] = logOperations(shared as never, engine as never, undefined as never) as unknown as [
     { run: (call: object) => Promise<Answer> },
   ];
   const read = (accountId: string, signal = new AbortController().signal) =>

@@ -203,7 +203,7 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
     openMods(...given) {
       const room = openMods(...given);
       const mods = options.mods?.() ?? room.mods;
-      return { ...room, mods, feature: { ...room.feature, operations: modOperations({ ...given[0], mods }) } };
+      return { ...room, mods, feature: { ...room.feature, operations: modOperations(given[0], mods) } };
     },
     openWebhooks: () => ({
       outbox: { add: async (_, id, notice) => void notices.push([id, notice]) } as WebhookOutbox,

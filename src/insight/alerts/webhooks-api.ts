@@ -10,7 +10,6 @@ import { operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
 import { type Scope, alsoScopesOf } from '../../http/scopes.ts';
 import { type Served, serve } from '../../http/serve.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/ids.ts';
 import { StatusError, preconditionFailure, quotaExceeded } from '../../kernel/status.ts';
 import { NOTICE_KINDS, type NoticeKind } from '../../notices/events.ts';
@@ -29,18 +28,10 @@ import {
   updateWebhook,
 } from '../../notices/rows.ts';
 import { checkWebhookUrl } from '../../servers/api/fields.ts';
-import type { Servers } from '../../servers/servers.ts';
-import type { Sql, Store, Tx } from '../../store/store.ts';
+import type { Sql, Tx } from '../../store/store.ts';
 import type { StoredNotice } from './body.ts';
 import type { SecretOf } from './signature.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  clock: Clock;
-  secretOf: SecretOf;
-  servers: Servers;
-  store: Store;
-}
+import type { Shared } from '../../servers/shared.ts';
 
 const MOST_WEBHOOKS = 20;
 
@@ -246,7 +237,7 @@ function deliveryView(row: WebhookMessageRow): z.input<typeof Delivery> {
 }
 
 /** Operations on an account's webhooks. The audit log names only a URL's host, because anyone who knows it may post. */
-export const webhookOperations = ({ store, servers, clock, secretOf }: Needs): readonly Served[] => {
+export const webhookOperations = ({ store, servers, clock }: Shared, secretOf: SecretOf): readonly Served[] => {
   const change = async <T>(
     { params, principal, body }: { params: { accountId: string }; principal: Principal; body: { webhookId: string } },
     action: string,
