@@ -114,8 +114,7 @@ async function backUp(config: Config, target: string): Promise<string> {
 
 async function restore({ dataDir, databaseUrl, dockerHost }: Config, archive = ''): Promise<string> {
   if (archive === '') throw new ConfigError('Name the file: npm run restore-service FILE');
-  const refuse = (secret: Secret) =>
-    refuseGamesElsewhere({ installation: installationOf(secret), dataDir, dockerHost });
+  const refuse = (secret: Secret) => refuseGamesElsewhere(installationOf(secret), dataDir, dockerHost);
   const { madeAt, settings } = await restoreService({ dataDir, databaseUrl, envFile: ENV_FILE }, archive, refuse);
   const said = [
     `Restored the backup of ${madeAt}.`,
