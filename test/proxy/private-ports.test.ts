@@ -112,7 +112,11 @@ test('a port that is private no longer closes, and its players play on', async (
 test('a private port that is taken is logged once, and opened as soon as it is free', async (t) => {
   const timers: (() => void)[] = [];
   const lines: string[] = [];
-  const log = { debug() {}, info: (_: object, line: string) => lines.push(line), warn: (_: object, line: string) => lines.push(line) };
+  const log = {
+    debug() {},
+    info: (_: object, line: string) => lines.push(line),
+    warn: (_: object, line: string) => lines.push(line),
+  };
   let isTaken = true;
   const open = async () => {
     if (isTaken) throw Object.assign(new Error('in use'), { code: 'EADDRINUSE' });
