@@ -50,7 +50,7 @@ test('a front wakes a private backend at its port, under any host name, and is r
     socket.on('data', (chunk) => heard.push(chunk));
     socket.write('greeting');
   });
-  for (const host of [FRONTS_HOST, HOST, `lobby.example\0${'198.51.100.7'}\0${'0'.repeat(32)}\0${'s'.repeat(2_000)}`]) {
+  for (const host of [FRONTS_HOST, HOST, `lobby.example\u0000198.51.100.7\0${'0'.repeat(32)}\0${'s'.repeat(2_000)}`]) {
     it.routes.set(keyOfPort(it.at), route({ serverId: 'castle', waitingRoom: true }));
     const client = await RawClient.open(t, it.at);
     const opening = [handshake(774, 'login', host), loginStart('Steve')];
