@@ -147,6 +147,8 @@ function tables(): Table[] {
       ...all(text, 'alertWebhookUrl', 'modpackPlatform', 'modpackRef', 'modpackVersion'),
       ...all(bigint, 'createdAt', 'updatedAt'),
       ...all(boolean, 'sftpEnabled', 'waitingRoom'),
+      networkFront: text(),
+      networkPort: integer().nullable().unique(),
       ...all(text, 'clientVersions', 'jvmPreset', 'jvmOptions', 'builds', 'refusedBuild'),
       pendingUpdate: text().nullable(),
       ...all(text, 'lastStatus', 'coldStartsMs', 'snapshot'),

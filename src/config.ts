@@ -93,6 +93,18 @@ export const settings = {
     '32000-32767',
     'Ports that servers can use for mods, such as voice chat. A port for Bedrock players is 19132 if that is free.',
   ),
+  networkPorts: setting(
+    'NETWORK_PORTS',
+    kind.portRange,
+    '25700-25799',
+    'Ports at which the fronts of server networks find their private backends, one port for each.',
+  ),
+  networkHost: setting(
+    'NETWORK_HOST',
+    kind.host,
+    '127.0.0.1',
+    'Address of NETWORK_PORTS. Keep fronts and no one else able to reach it. External proxies need the same setting.',
+  ),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP. 0: any free port.'),
   sftpPublicHost: setting(

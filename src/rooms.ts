@@ -265,7 +265,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.
-  const addresses = new Addresses(publicHost, () => proxies.port(), entrance);
+  const addresses = new Addresses(publicHost, () => proxies.port(), entrance, settings.networkHost);
   const clientAddress = createClientAddress(settings.trustedProxies);
   const { containerOf, profiles } = outside;
   const blocks = new ServerBlocks(suspensions, lostGames);
@@ -301,7 +301,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     accessRoom.feature,
     grantsRoom.feature,
     serversFeature,
-    joiningFeature(shared, ownNames, joining, { ...shown, addresses }, clientAddress, settings.baseUrl),
+    joiningFeature(shared, ownNames, joining, { ...shown, addresses }, clientAddress, settings),
     filesRoom.feature,
     sftpRoom.feature,
     modsRoom.feature,

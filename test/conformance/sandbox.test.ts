@@ -55,6 +55,8 @@ const row: ServerRow = {
   alertWebhookUrl: '',
   sftpEnabled: false,
   waitingRoom: false,
+  networkFront: '',
+  networkPort: null,
   clientVersions: 'auto',
   jvmPreset: 'default',
   jvmOptions: '',

@@ -49,6 +49,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
   const startFailure = parts.blocks.of(row.id, now) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
   const addr = parts.addresses.of(row);
+  const forFront = parts.addresses.forFront(row);
   const node = parts.nodes?.whereIs(row.id);
   const host = parts.nodes === undefined ? addr.replace(/:\d+$/, '') : (node?.publicHost ?? '');
   return {
@@ -100,6 +101,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     publicShowAddress: publicStatus.showAddress,
     publicSlug: publicStatus.slug ?? '',
     waitingRoom: row.waitingRoom,
+    network: forFront === undefined ? null : { front: row.networkFront, address: forFront },
     clientVersions: row.clientVersions,
     jvmPreset: row.jvmPreset,
     jvmOptions: row.jvmOptions,
