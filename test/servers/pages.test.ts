@@ -251,7 +251,9 @@ const LISTED = [
   { id: 'world10', state: 'hibernated', type: 'vanilla', lastActiveAt: '2026-11-20T10:00:00.000Z' },
   { id: 'lobby', state: 'start_failed', type: 'paper', name: 'A lobby', lastActiveAt: '2026-11-19T10:00:00.000Z' },
   { id: 'world2', state: 'running', type: 'fabric' },
-].map((each) => ({ version: '1.21.4', region: 'eu', role: 'owner', address: `${each.id}.example.com`, ...each }));
+].map((each) =>
+  Object.assign(each, { version: '1.21.4', region: 'eu', role: 'owner', address: `${each.id}.example.com` }),
+);
 
 async function createMany(it: PanelUnderTest): Promise<void> {
   for (const id of ['lobby', 'world1', 'world10', 'world11', 'world12', 'world2', 'world3']) await it.create(id);

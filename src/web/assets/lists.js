@@ -9,16 +9,16 @@ document.addEventListener('input', ({ target }) => {
   const form = target.closest('form[data-search]');
   if (!form) return;
   clearTimeout(waiting);
-  waiting = setTimeout(show, PAUSE_MS, form);
+  waiting = setTimeout(follow, PAUSE_MS, form);
 });
 document.addEventListener('submit', (event) => {
   if (!event.target.matches('form[data-search]')) return;
   event.preventDefault();
   clearTimeout(waiting);
-  show(event.target);
+  follow(event.target);
 });
 
-function show(form) {
+function follow(form) {
   const fields = [...new FormData(form)].filter(([, value]) => value !== '');
   const query = new URLSearchParams(fields).toString();
   const address = form.getAttribute('action') + (query === '' ? '' : `?${query}`);
