@@ -19,6 +19,11 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
   return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
 }
 
+/** Returns the number of players as a field of a reply; without it if unknown. */
+export function playersOf({ state, context: { live } }: ServerNow): { playersOnline?: number } {
+  return state === 'running' && live.players !== null ? { playersOnline: live.players } : {};
+}
+
 /** Server data that other rooms provide. */
 interface ServerViewParts {
   blocks: ServerBlocks;
