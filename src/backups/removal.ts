@@ -97,7 +97,7 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     await uploads.cancel({ serverId, id });
     try {
       if (id === rows.PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
-      else await rm(archivePath(dataDir, serverId, id), { force: true });
+      else await rm(archivePath(dataDir, row), { force: true });
     } catch (error) {
       // The backup leaves the list even if its files cannot be removed. An operator is notified of those.
       log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup could not be removed');

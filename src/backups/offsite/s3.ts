@@ -287,12 +287,6 @@ export function isBucketGone(error: unknown): boolean {
   return ((error as Error).cause as S3Error | undefined)?.name === NO_BUCKET;
 }
 
-/** Returns the error for callers. The log has the cause. */
-function storeAway(cause: unknown): StatusError {
-  const sentence = 'The off-site backup store is not responding correctly. Try again later.';
-  return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', sentence, { cause, retryAfterSeconds: 60 });
-}
-
 /**
  * Returns the problem of the settings with a remedy; undefined if the store is unreachable or busy, which is not their
  * fault.
