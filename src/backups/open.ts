@@ -69,7 +69,7 @@ export function createBackupRoom(
   const base = { ...given, at, progress };
   const { store, clock, log, dataDir } = base;
   const files = new ArchiveFiles(store, dataDir, offSite, keys);
-  const archives = createArchives(base, files, disks, { ...archiving, key: keys[0] });
+  const archives = createArchives(base, files, disks, { ...archiving, key: keys[0], format: offSite.format });
   const withPrevious = new Set<string>();
   const uploads = new Uploads(base, offSite);
   const { owner } = archiving;

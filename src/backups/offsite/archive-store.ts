@@ -35,7 +35,7 @@ export interface ArchiveStore {
   /** Removes what killed processes of this installation left. */
   sweep(base: Base): Promise<void>;
   /** Frees the space of removed and unfinished archives, as far as `remove` has not. Called at a quiet hour. */
-  compact(): Promise<void>;
+  compact(signal: AbortSignal): Promise<void>;
   /** Reports whether an error means that the whole store no longer exists. */
   isGone(error: unknown): boolean;
 }

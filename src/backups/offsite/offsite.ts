@@ -8,7 +8,7 @@ import { isRefused, refused } from '../errors.ts';
 import type { BackupFormat } from '../rows.ts';
 import type { ArchiveStore } from './archive-store.ts';
 import type { Bucket } from './bucket.ts';
-import { type ResticSettings, createRestics, isRestic, withoutCredentials } from './restic.ts';
+import { type ResticAccess, createRestics, isRestic, withoutCredentials } from './restic.ts';
 import { type BucketPlace, type Doing, createS3, wrongSetting } from './s3.ts';
 import { createS3Archives } from './s3-archives.ts';
 
@@ -77,7 +77,7 @@ export function openOffSite(
     s3PathStyle: 'auto' | 'true' | 'false';
     s3AccessKeyId: string;
     s3SecretAccessKey: string;
-  } & ResticSettings,
+  } & ResticAccess,
   secret: Secret,
   clock: Clock,
   log: Log,

@@ -6,7 +6,7 @@ import { once } from '../../kernel/once.ts';
 import { sleep } from '../../kernel/sleep.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { filesMissing } from '../errors.ts';
+import { filesMissing, storeAway } from '../errors.ts';
 import type { Bucket, ByteRange, OpenUpload, SentPart } from './bucket.ts';
 
 /** A bucket and our prefix in it. */

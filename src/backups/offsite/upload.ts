@@ -21,10 +21,10 @@ export async function uploadArchive(
   if (backup?.state !== 'ready' || path === undefined || !(await exists(path)))
     return await giveUp(base, row, 'it is not in the folder');
   const sizeBytes = backup.sealedBy === '' ? backup.sizeBytes : sealedBytes(backup.sizeBytes);
-  let addedBytes: number;
+  let takenBytes: number;
   try {
     await using file = await open(path, 'r');
-    addedBytes = await offSite.store(row.location).send(base, { row, backup, file, sizeBytes }, signal);
+    takenBytes = await offSite.store(row.location).send(base, { row, backup, file, sizeBytes }, signal);
   } catch (error) {
     if (error instanceof ArchiveCorrupt) return await giveUp(base, row, error.message);
     throw error;
@@ -32,6 +32,9 @@ export async function uploadArchive(
   const isMoved = await store.write(async (tx) => {
     if ((await rows.getUpload(tx, row)) === undefined) return false;
     await rows.deleteUpload(tx, row);
+    // The pieces of a backup removed meanwhile are still needed by this one.
+    const extra = ((await getBackup(tx, ref.serverId, ref.id))?.addedBytes ?? 0) - backup.sizeBytes;
+    const addedBytes = Math.min(backup.sizeBytes, takenBytes + Math.max(0, extra));
     return await patchBackup(tx, ref, { location: row.location, addedBytes }, ['ready']);
   });
   await at('upload-stored');

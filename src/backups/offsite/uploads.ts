@@ -119,7 +119,7 @@ export class Uploads {
   async #compact(): Promise<void> {
     try {
       await this.#offSite.passed();
-      await this.#offSite.store(this.#offSite.location).compact();
+      await this.#offSite.store(this.#offSite.location).compact(this.#closing.signal);
     } catch (error) {
       if (!this.#closing.signal.aborted)
         this.#base.log.warn({ err: error }, 'the space of removed backups off site could not be freed yet');
