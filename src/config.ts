@@ -487,7 +487,9 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
     defaultServer: parsed.defaultServer ?? '',
     resticEnvironment: Object.fromEntries(
-      Object.entries(texts).flatMap(([name, text]) => (text !== undefined && FOR_RESTIC.test(name) ? [[name, text]] : [])),
+      Object.entries(texts).flatMap(([name, text]) =>
+        text !== undefined && FOR_RESTIC.test(name) ? [[name, text]] : [],
+      ),
     ),
     databaseUrl: parsed.databaseUrl ?? `sqlite:${join(parsed.dataDir, 'dormouse.db')}`,
     mysqlAddress: parsed.mysqlAddress ?? addressOf(parsed.mysqlAdminUrl),

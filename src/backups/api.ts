@@ -242,5 +242,11 @@ export const backupOperations = ({ serveServer, backups, transferSlots }: Needs)
 /** `awaiting`: ids of the backups still to be uploaded. */
 function backupView(row: BackupRow, awaiting: ReadonlySet<string>, percent = 0): z.input<typeof Backup> {
   const offSite = row.location !== '';
-  return { ...row, percent, offSite, awaitingOffSite: awaiting.has(row.id), encrypted: row.sealedBy !== '' || isRestic(row.location) };
+  return {
+    ...row,
+    percent,
+    offSite,
+    awaitingOffSite: awaiting.has(row.id),
+    encrypted: row.sealedBy !== '' || isRestic(row.location),
+  };
 }

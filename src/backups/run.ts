@@ -99,7 +99,12 @@ export function createBackupRun(
         try {
           const software = await softwareOf(now.row, siblingsOf(dataDir, serverId).root);
           await store.write(async (tx) => {
-            if (await patchBackup(tx, row, { ...software, format: archives.format, state: 'running' }, ['queued', 'running']))
+            if (
+              await patchBackup(tx, row, { ...software, format: archives.format, state: 'running' }, [
+                'queued',
+                'running',
+              ])
+            )
               await keepMods(tx, row);
           });
           progress.publish(serverId, { id, state: 'running', percent: 0 });

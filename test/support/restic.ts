@@ -26,7 +26,11 @@ export interface OnRestic {
 }
 
 /** Returns the repository as the place of new backups. */
-export function resticPlace(given: OnRestic, clock: Clock = systemClock, log = createLog({ level: 'silent' })): OffSite {
+export function resticPlace(
+  given: OnRestic,
+  clock: Clock = systemClock,
+  log = createLog({ level: 'silent' }),
+): OffSite {
   const { location, installation = 'one', ...rest } = given;
   const access = { backupStore: location, resticPassword: PASSWORD, resticEnvironment: {}, s3Region: 'us-east-1' };
   const settings = { ...access, s3AccessKeyId: '', s3SecretAccessKey: '', ...rest };
@@ -62,5 +66,7 @@ export async function restic(on: OnRestic, ...args: string[]): Promise<string> {
 /** Starts restic in the same way. */
 export function resticChild({ location, dataDir }: OnRestic, ...args: string[]) {
   const repository = { RESTIC_PASSWORD: PASSWORD, RESTIC_REPOSITORY: location.slice('restic:'.length) };
-  return spawn('restic', ['--cache-dir', join(dataDir, 'operator'), ...args], { env: { ...process.env, ...repository } });
+  return spawn('restic', ['--cache-dir', join(dataDir, 'operator'), ...args], {
+    env: { ...process.env, ...repository },
+  });
 }

@@ -203,4 +203,3 @@ async function contentOf(bucket: Bucket, key: string, bytes: number): Promise<Bu
   for await (const chunk of bucket.read(key, { start: 0, end: bytes - 1 })) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
-

@@ -243,7 +243,8 @@ function createStore({
       const { output, ended, end } = start(args, { isQuiet: false });
       let skipped = 0;
       try {
-        for await (const chunk of output as AsyncIterable<Buffer>) {
+        // Not destroyed when the reader stops: a closed pipe would kill restic before it has removed its lock.
+        for await (const chunk of output.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
           const skip = Math.min(chunk.length, start_ - skipped);
           skipped += skip;
           if (skip < chunk.length) yield chunk.subarray(skip);
@@ -256,6 +257,7 @@ function createStore({
         await sleep(clock, LOCK_PAUSE_MS);
       } finally {
         end();
+        output.resume();
       }
     }
   }

@@ -129,7 +129,8 @@ export class Uploads {
   async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
     await abortable(this.#offSite.passed(), this.#closing.signal);
     // Runs first, so that no upload of this process counts as an orphan.
-    if (!this.#isSwept && this.#offSite.location !== '') await this.#offSite.store(this.#offSite.location).sweep(this.#base);
+    if (!this.#isSwept && this.#offSite.location !== '')
+      await this.#offSite.store(this.#offSite.location).sweep(this.#base);
     this.#isSwept = true;
     return await rows.listUploads(this.#base.store);
   }
@@ -150,7 +151,8 @@ export class Uploads {
       await this.#removeOffSite(row);
     } catch (error) {
       const { location, serverId: server, backupId: backup } = row;
-      if (rootOf(location) === rootOf(this.#offSite.location) || !this.#offSite.store(location).isGone(error)) throw error;
+      if (rootOf(location) === rootOf(this.#offSite.location) || !this.#offSite.store(location).isGone(error))
+        throw error;
       log.warn(
         { server, backup, location },
         'a store of earlier settings no longer exists; the removal of a backup from it is dropped',
