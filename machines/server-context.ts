@@ -40,6 +40,7 @@ export function initialContext({ id, limits, cause }: ServerInput): ServerContex
     bakedAt: null,
     startFailure: null,
     installFailure: null,
+    announced: null,
     queued: null,
     job: null,
     maintained: null,
@@ -63,6 +64,7 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
     cause,
     wokenAt: at,
     deadlineAt: at + context.limits.startMs,
+    announced: null,
     queued: null,
     startFailure: null,
     address: null,
@@ -80,6 +82,28 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
       silentSince: null,
     },
   };
+}
+
+/** Returns the context of going to sleep. From now on, players cannot join the game. */
+export function leaving(context: ServerContext, at: number, cause: Cause) {
+  return {
+    cause,
+    deadlineAt: at + context.limits.stopMs,
+    announced: null,
+    queued: null,
+    noRoom: null,
+    kill: false,
+    startFailure: null,
+    address: null,
+    readyAt: null,
+    live: { ...context.live, players: null },
+  };
+}
+
+/** Returns the context of an announced stop that begins. A restart is queued behind it. */
+export function leavingAsAnnounced(context: ServerContext, at: number) {
+  const { type, cause } = context.announced ?? { type: 'STOP', cause: context.cause };
+  return { ...leaving(context, at, cause), queued: type === 'RESTART' ? cause : null };
 }
 
 /** Returns the context of a wake that starts over. The original request remains its cause. */

@@ -81,6 +81,8 @@ export interface ServerContext {
   bakedAt: number | null;
   startFailure: Failure | null;
   installFailure: Failure | null;
+  /** The stop that players have been warned of; null without one. It acts at `at`, or when the last player has left. */
+  announced: { type: 'STOP' | 'RESTART'; at: number; cause: Cause } | null;
   /** The cause of a start that begins once the present stop, cleanup or job has ended. */
   queued: Cause | null;
   /** The job that is queued or running on the sleeping server. */
@@ -141,12 +143,15 @@ type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
  */
 export type Ending = 'crashed' | 'lost' | 'ended' | 'stopped';
 
+/** `dueAt`: players are warned, and the stop begins at this instant. Absent, or without players: at once. */
+type Warned = { dueAt?: number };
+
 /** Requests by people, keys, players and schedules. */
 export type ServerCommand =
   | Caused<'START'>
   | Caused<'JOIN'>
-  | Caused<'STOP'>
-  | Caused<'RESTART'>
+  | (Caused<'STOP'> & Warned)
+  | (Caused<'RESTART'> & Warned)
   | Caused<'KILL'>
   | Caused<'REINSTALL'>
   | Caused<'RETRY_INSTALL'>
@@ -278,6 +283,7 @@ export const CONTEXT_NUMBERS: NumbersIn<ServerContext> = {
   address: PORT,
   rcon: PORT,
   bakedAt: 'instant',
+  announced: { at: 'instant' },
   retries: 'instant',
   crashes: 'instant',
   hangs: 'instant',
@@ -293,8 +299,8 @@ const AT = { at: 'instant' } as const;
 export const EVENT_NUMBERS: { readonly [E in ServerEvent as E['type']]: NumbersIn<E> } = {
   START: AT,
   JOIN: AT,
-  STOP: AT,
-  RESTART: AT,
+  STOP: { at: 'instant', dueAt: 'instant' },
+  RESTART: { at: 'instant', dueAt: 'instant' },
   KILL: AT,
   REINSTALL: AT,
   RETRY_INSTALL: AT,

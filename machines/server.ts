@@ -16,6 +16,8 @@ import {
   hungBefore,
   initialContext,
   installing,
+  leaving,
+  leavingAsAnnounced,
   loops,
   mayCrash,
   recentRetries,
@@ -110,6 +112,8 @@ export const serverMachine = setup({
     watch: fromCallback<ServerEvent, { id: string }>(() => {}),
     /** Sends ALARM at an instant; at once if it has passed. */
     alarm: fromCallback<ServerEvent, Deadline>(() => {}),
+    /** Warns players of the announced stop, and that it is cancelled. */
+    warn: fromCallback<ServerEvent, { id: string; at: number }>(() => {}),
     /** Sends ALARM after a delay. */
     pause: fromCallback<ServerEvent, { ms: number }>(() => {}),
   },
@@ -134,6 +138,10 @@ export const serverMachine = setup({
       params.how !== 'lost' && !mayCrash(context, params.at),
     nobodyCame: ({ context }, params: { at: number }) => unclaimed(context) && params.at >= context.keepAwakeUntil,
     unclaimed: ({ context }) => unclaimed(context),
+    /** Players may be online, and the stop begins later. */
+    warned: ({ context }, params: { at: number; dueAt?: number }) =>
+      (params.dueAt ?? 0) > params.at && context.live.players !== 0,
+    deserted: (_, { players, joined }: Reading) => players === 0 && (joined?.inside ?? 0) + (joined?.knocking ?? 0) === 0,
     hung: ({ context }, params: Reading) => hangs(context, params),
     hungAgain: ({ context }, params: Reading) => hangs(context, params) && hungBefore(context, params.at),
     hungUnclaimed: ({ context }, params: Reading) =>
@@ -211,18 +219,12 @@ export const serverMachine = setup({
       startFailure: params.failure && context.startFailure,
       installFailure: params.failure && context.installFailure,
     })),
-    /** Begins going to sleep. From now on, players cannot join the game. */
-    leave: assign(({ context }, params: { at: number; cause: Cause }) => ({
-      cause: params.cause,
-      deadlineAt: params.at + context.limits.stopMs,
-      queued: null,
-      noRoom: null,
-      kill: false,
-      startFailure: null,
-      address: null,
-      readyAt: null,
-      live: { ...context.live, players: null },
+    leave: assign(({ context }, params: { at: number; cause: Cause }) => leaving(context, params.at, params.cause)),
+    leaveAsAnnounced: assign(({ context }, params: { at: number }) => leavingAsAnnounced(context, params.at)),
+    announce: assign((_, params: { type: 'STOP' | 'RESTART'; dueAt?: number; at: number; cause: Cause }) => ({
+      announced: { type: params.type, at: params.dueAt ?? params.at, cause: params.cause },
     })),
+    withdraw: assign({ announced: null }),
     hurry: assign(({ context }, params: { at: number }) => ({
       kill: true,
       deadlineAt: params.at + context.limits.stopMs,
@@ -230,6 +232,7 @@ export const serverMachine = setup({
     failStart: assign(({ context }, params: { failure: Failure }) => ({
       startFailure: failureOf(params.failure),
       deadlineAt: null,
+      announced: null,
       noRoom: null,
       address: null,
       rcon: null,
@@ -276,6 +279,7 @@ export const serverMachine = setup({
       deadlineAt: null,
       address: null,
       readyAt: null,
+      announced: null,
       queued: null,
       job: null,
       noRoom: null,
@@ -424,7 +428,7 @@ export const serverMachine = setup({
       },
     },
     running: {
-      tags: ['running', 'awake', 'billed', 'holds-place'],
+      initial: 'open',
       invoke: { id: 'watch', src: 'watch', input: ({ context }) => ({ id: context.id }) },
       on: {
         START: [{ guard: 'unclaimed', actions: 'claim' }, { actions: 'stay' }],
@@ -455,8 +459,14 @@ export const serverMachine = setup({
           { guard: given('idle'), target: 'stopping', actions: leaveFor(IDLE) },
           { actions: given('noteSample') },
         ],
-        STOP: { target: 'stopping', actions: given('leave') },
-        RESTART: { target: 'stopping', actions: [given('leave'), given('queue')] },
+        STOP: [
+          { guard: given('warned'), target: '.warned', actions: given('announce') },
+          { target: 'stopping', actions: given('leave') },
+        ],
+        RESTART: [
+          { guard: given('warned'), target: '.warned', actions: given('announce') },
+          { target: 'stopping', actions: [given('leave'), given('queue')] },
+        ],
         KILL: { target: 'stopping', actions: [given('leave'), given('hurry')] },
         MAINTAIN: { target: 'stopping', actions: [given('leave'), given('queue'), given('occupy')] },
         UP: { guard: given('moved'), actions: given('noteAddress') },
@@ -487,6 +497,22 @@ export const serverMachine = setup({
             ],
           },
         ],
+      },
+      states: {
+        open: { tags: ['running', 'awake', 'billed', 'holds-place'] },
+        /** Players have been warned of a stop or restart. A START cancels it; another STOP or RESTART replaces it. */
+        warned: {
+          tags: ['running', 'awake', 'billed', 'holds-place'],
+          invoke: [
+            { id: 'alarm', src: 'alarm', input: ({ context }) => ({ at: context.announced?.at ?? 0 }) },
+            { id: 'warn', src: 'warn', input: ({ context }) => ({ id: context.id, at: context.announced?.at ?? 0 }) },
+          ],
+          on: {
+            START: { target: 'open', actions: ['claim', 'withdraw'] },
+            ALARM: { target: '#server.stopping', actions: given('leaveAsAnnounced') },
+            SAMPLE: { guard: given('deserted'), target: '#server.stopping', actions: given('leaveAsAnnounced') },
+          },
+        },
       },
     },
     stopping: {

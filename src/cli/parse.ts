@@ -161,10 +161,10 @@ const SECONDS: Record<string, number> = {
 };
 
 /** Parses a duration into seconds: `90s`, `30min`, `12h`, `7d`, `2w`. Throws wrong usage. */
-function spanSeconds(name: string, text: string): number {
+export function spanSeconds(name: string, text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6}) ?(s|min|m|h|d|days?|w|weeks?)$/.exec(text.trim()) ?? [];
   const each = SECONDS[unit.replace(/^(day|week)s$/, '$1')];
-  if (each === undefined || Number(count) === 0) throw wrongUsage(`--${name} must look like 30min, 12h, 7d or 2w.`);
+  if (each === undefined || Number(count) === 0) throw wrongUsage(`--${name} must look like 30s, 10min, 12h, 7d or 2w.`);
   return Number(count) * each;
 }
 

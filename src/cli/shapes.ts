@@ -53,6 +53,8 @@ export const SERVER = {
   startupPhase: '',
   startupItem: '',
   startupPercent: 0,
+  stopsAt: '',
+  stopIsRestart: false as boolean,
   update: {
     from: { type: '', version: '', build: '' },
     to: { type: '', version: '', build: '' },

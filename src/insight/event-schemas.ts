@@ -20,6 +20,7 @@ export const SERVER_EVENTS = {
       phase: z.string().describe('While it starts; otherwise empty.'),
       percent: z.number().describe('100 while it runs.'),
       players: z.number().nullable().describe('Null if unknown.'),
+      stopsAt: at.nullable().describe('Set while players are warned of a stop or restart. Otherwise null.'),
       error: failure.nullable().describe('Set if it failed.'),
       waits: z
         .object({ node: z.string(), since: at })

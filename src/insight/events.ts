@@ -168,7 +168,8 @@ export class ServerEvents {
     const seen = before?.context.live;
     if (before?.state === 'starting' && now.state === 'running')
       this.publish(id, 'progress', { phase: 'ready', percent: 100 });
-    if (before?.state !== now.state || failureOf(before) !== failureOf(now))
+    const isAnnounced = before?.context.announced?.at !== now.context.announced?.at;
+    if (before?.state !== now.state || isAnnounced || failureOf(before) !== failureOf(now))
       this.publish(id, 'state', this.#stateNow(now));
     else if (seen?.phase !== phase || seen.percent !== percent) this.publish(id, 'progress', { phase, percent });
     if (seen?.players !== players && players !== null) this.publish(id, 'players', { online: players });
@@ -198,13 +199,14 @@ function failureOf(now: ServerNow | undefined): Failure | null {
 
 function stateOf(now: ServerNow): object {
   const failure = failureOf(now);
-  const { cause, live } = now.context;
+  const { announced, cause, live } = now.context;
   return {
     state: now.state,
     cause,
     phase: now.state === 'starting' ? live.phase : '',
     percent: now.state === 'starting' ? live.percent : now.state === 'running' ? 100 : 0,
     players: now.state === 'running' ? live.players : null,
+    stopsAt: announced ? instant(announced.at) : null,
     error: failure && { code: failure.code, summary: failure.summary, suggestion: failure.suggestion },
   };
 }

@@ -156,7 +156,8 @@ function storedStep(
 
   async function save(tx: Tx): Promise<void> {
     if (after.status === 'done') return deleteServer(tx, id);
-    const transition = { ...noted, cause: JSON.stringify(sent ? cause : after.context.cause) };
+    // An announced stop, or its cancellation, is no new phase.
+    const transition = { ...noted, cause: JSON.stringify(sent || from === to ? cause : after.context.cause) };
     await saveSnapshot(tx, id, { snapshot, state: to, updatedAt: at, transitions: isTransition ? [transition] : [] });
     // Stored apart from the transition: its cause may differ from the failed phase's, as for a start queued behind a
     // stop.

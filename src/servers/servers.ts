@@ -198,7 +198,7 @@ export class Servers {
     const live = this.#actors.find(id)?.snapshot;
     const snapshot = live ?? readOnly(now.row);
     const at = live === undefined ? this.#clock.now() : this.#steady.now();
-    const { deadlineAt, keepAwakeUntil, job, maintained } = now.context;
+    const { announced, deadlineAt, keepAwakeUntil, job, maintained } = now.context;
     return {
       // A job runs on its files; shown as `hibernated` elsewhere.
       state: snapshot.matches('maintaining') ? ('maintaining' as const) : now.state,
@@ -209,6 +209,7 @@ export class Servers {
       since: await stateSince(this.#store, id),
       allowedEvents: acceptedCommands(snapshot, at),
       deadlines: [
+        ...(announced == null ? [] : [{ name: announced.type.toLowerCase(), at: announced.at }]),
         ...(deadlineAt === null ? [] : [{ name: now.state, at: deadlineAt }]),
         ...(keepAwakeUntil > this.#clock.now() ? [{ name: 'keepAwake', at: keepAwakeUntil }] : []),
       ],

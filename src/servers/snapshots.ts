@@ -106,7 +106,11 @@ type Effects = Required<NonNullable<Parameters<typeof serverMachine.provide>[0][
 /** The inputs of running effects, which their server's snapshot contains. */
 type EffectInputs = { [Effect in keyof Effects]: InputFrom<Effects[Effect]> };
 
-const INPUT_NUMBERS: NumbersIn<EffectInputs> = { alarm: { at: 'instant' }, pause: { ms: 'other' } };
+const INPUT_NUMBERS: NumbersIn<EffectInputs> = {
+  alarm: { at: 'instant' },
+  warn: { at: 'instant' },
+  pause: { ms: 'other' },
+};
 
 /** The parts of a persisted snapshot that contain instants. */
 interface Persisted {

@@ -6,6 +6,7 @@ import { kickCommand } from '../game/players/changes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { withTimeout } from '../kernel/timeout.ts';
+import type { EffectHost } from './effect-host.ts';
 import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 
@@ -120,6 +121,7 @@ export function stopText({ row: { name }, state, context: { cause, job, queued }
   if (queued !== null) return `${name} restarts. Join again in a moment.`;
   if (cause.kind === 'operator') return `The host has stopped ${name}. Ask its owner.`;
   const known = cause.kind === 'system' ? (STOP_TEXTS as Readonly<Record<string, string>>)[cause.id] : undefined;
+  if (cause.kind === 'user' || cause.kind === 'key') return `${name} was stopped by its owner. Join again to wake it.`;
   return known ?? `${name} was put to sleep. Join again to wake it.`;
 }
 
@@ -143,22 +145,68 @@ export async function sendAway(
   );
 }
 
-/** Writes a line to the chat of the games that have a console. Never rejects. */
+/**
+ * Writes a line to the chat of the games that have a console, and shows `title` in large letters. Never rejects.
+ */
 export async function warnPlayers(
   concerned: readonly ServerNow[],
   warning: string,
-  { consoles, log }: { consoles: GameConsoles; log: Log },
+  { consoles, log, title }: { consoles: GameConsoles; log: Log; title?: string },
 ): Promise<void> {
   await Promise.all(
     concerned.map(async ({ row, context }) => {
       if (context.rcon === null) return;
       try {
         await consoles.run(row.id, context.rcon, `say ${warning}`);
+        if (title !== undefined)
+          await consoles.run(row.id, context.rcon, `title @a title ${JSON.stringify({ text: title })}`);
       } catch (error) {
         log.debug({ server: row.id, err: error }, 'could not warn the players');
       }
     }),
   );
+}
+
+/** The last warning comes this long before the stop. */
+const LAST_WARNING_MS = 10_000;
+
+/**
+ * Warns a game's players of its announced stop now and 10 s before it (`at`, machine time). The returned function ends
+ * the warnings; if the stop was cancelled, it tells the players so. Warns again after a restart of the service.
+ */
+export function announceStop(
+  { consoles, clock, log }: { consoles: GameConsoles; clock: Clock; log: Log },
+  host: EffectHost,
+  { id, at }: { id: string; at: number },
+): () => void {
+  let over = false;
+  let said: 'restart' | 'stop' | undefined;
+  const warn = () => {
+    const now = host.now(id);
+    const leftMs = at - clock.now();
+    if (over || now?.context.announced == null || leftMs <= 0) return;
+    said = now.context.announced.type === 'RESTART' ? 'restart' : 'stop';
+    const title = `${said === 'restart' ? 'Restarts' : 'Stops'} in ${leftText(leftMs)}`;
+    void warnPlayers([now], `${now.row.name}: ${title.toLowerCase()}.`, { consoles, log, title });
+  };
+  const cancel = at - clock.now() > LAST_WARNING_MS ? clock.at(at - LAST_WARNING_MS, warn) : () => {};
+  // After a failed write the server is not announced.
+  host.committed(id).then(warn, () => {});
+  return () => {
+    over = true;
+    cancel();
+    const noteCancelled = () => {
+      const now = host.now(id);
+      if (said === undefined || now?.state !== 'running' || now.context.announced !== null) return;
+      void warnPlayers([now], `${now.row.name}: the ${said} is cancelled.`, { consoles, log });
+    };
+    host.committed(id).then(noteCancelled, () => {});
+  };
+}
+
+function leftText(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
 }
 
 /** Longest time until a stop becomes a kill and is stored. */

@@ -36,7 +36,7 @@ test('a player waiting for a server sees that it was deleted or why it stopped',
     [{ kind: 'system', id: 'quota' }, "This server's disk is full. Ask its owner."],
     [{ kind: 'system', id: 'shutdown' }, 'The host is shutting down. Join again later.'],
     [{ kind: 'operator', id: 'usr_host' }, 'The host has stopped lobby. Ask its owner.'],
-    [{ kind: 'key', id: 'key_owner' }, 'lobby was put to sleep. Join again to wake it.'],
+    [{ kind: 'key', id: 'key_owner' }, 'lobby was stopped by its owner. Join again to wake it.'],
   ] as const) {
     t.is(await refused(() => it.command('lobby', 'STOP', { ...cause, note: '' })), text);
     await it.reach('lobby', 'hibernated');

@@ -217,8 +217,8 @@ test('the operator stream sends every transition, and ends with the operator’s
     [
       ['lobby', 'CREATE', '', 'hibernated'],
       ['lobby', 'START', 'hibernated', 'starting'],
-      ['lobby', 'BOOT_DONE', 'starting', 'running'],
-      ['lobby', 'STOP', 'running', 'stopping.halting'],
+      ['lobby', 'BOOT_DONE', 'starting', 'running.open'],
+      ['lobby', 'STOP', 'running.open', 'stopping.halting'],
       ['lobby', 'HALT_DONE', 'stopping.halting', 'hibernated'],
       ['other', 'CREATE', '', 'hibernated'],
       [grant, 'CREATE', '', 'pending.waiting'],

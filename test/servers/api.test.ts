@@ -13,7 +13,8 @@ const SERVER_FIELDS = `id name hostname accountId addr container state type vers
   modpackVersion installError installErrorCode installErrorSummary installErrorSuggestion startError startErrorCode
   startErrorSummary startErrorSuggestion startupPhase startupPercent diskUsageMb diskUsageKnown diskQuotaOverrideMb
   diskQuotaEffectiveMb quotaExceeded sftpEnabled publicStatusEnabled publicShowAddress publicSlug
-  waitingRoom network clientVersions jvmPreset jvmOptions builds refusedBuild update startupEtaSeconds startupItem`.split(
+  waitingRoom network clientVersions jvmPreset jvmOptions builds refusedBuild update startupEtaSeconds startupItem
+  stopsAt stopIsRestart`.split(
   /\s+/,
 );
 

@@ -15,7 +15,7 @@ test('the machine page describes in words how the server reached its state', asy
   const { text } = await it.get('/servers/castle/machine');
   t.regex(text, /Ready for players[\s\S]*Started[\s\S]*<bdi>Steve<\/bdi> joined/);
   t.regex(text, /stop, restart/);
-  t.regex(text, /data-state="running" class="lit"/);
+  t.regex(text, /data-state="running.open" class="lit"/);
   await it.stranger();
   await it.share('castle', 'limited');
   t.is((await it.get('/servers/castle/machine', await it.browser('usr_other'))).status, 200);

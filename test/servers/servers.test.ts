@@ -124,7 +124,7 @@ test('players inside are kicked with the reason for a stop, restart, restore or 
   const system = (id: string): Cause => ({ kind: 'system', id, note: '' });
   await w.create('lobby');
   const stops: [Cause, string][] = [
-    [KEY, 'lobby was put to sleep. Join again to wake it.'],
+    [KEY, 'lobby was stopped by its owner. Join again to wake it.'],
     [system('funds'), 'This server is out of credit. Ask its owner.'],
     [system('spend_cap'), 'This server has reached its spend cap for this month. Ask its owner.'],
     [system('quota'), "This server's disk is full. Ask its owner."],

@@ -1,13 +1,16 @@
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, type Context, command, flag, on } from '../command.ts';
+import { type Command, type Context, command, flag, on, option } from '../command.ts';
 import { failed, interrupted } from '../errors.ts';
-import { duration, stateWord, words } from '../format.ts';
+import { duration, relative, stateWord, words } from '../format.ts';
+import { spanSeconds } from '../parse.ts';
 import { SERVER, type Server, read } from '../shapes.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Seen, untilSettled } from '../waiting.ts';
 
 const WAIT_UNTIL_AWAKE = flag('Wait until players can join, and show the progress.', 'w');
+
+const WARN = option('duration', 'If players are online, warn them and wait this long, at most 10min.');
 
 /** The states in which `start --wait` and `restart --wait` end. */
 const STARTED = new Set(['running', 'start_failed', 'install_failed', 'hibernated']);
@@ -25,19 +28,19 @@ export const start: Command = command({
 export const restart: Command = command({
   usage: 'restart <id>',
   summary: 'Restart a running server.',
-  options: { wait: WAIT_UNTIL_AWAKE },
-  run: (context, [id = ''], { wait }) => wake(context, id, 'restart', wait),
+  options: { wait: WAIT_UNTIL_AWAKE, warn: WARN },
+  run: (context, [id = ''], { wait, warn }) => wake(context, id, 'restart', wait, warn),
 });
 
 /** `dormouse stop`. */
 export const stop: Command = command({
   usage: 'stop <id>',
   summary: 'Save a server and put it to sleep.',
-  options: { wait: flag('Wait until it sleeps.', 'w') },
-  async run(context, [id = ''], { wait }) {
-    const first = await send(context, id, 'stop');
+  options: { wait: flag('Wait until it sleeps.', 'w'), warn: WARN },
+  async run(context, [id = ''], { wait, warn }) {
+    const first = await send(context, id, 'stop', warn);
     if (!wait) return print(context, first);
-    const last = await awaited(context, first, 'stopping', ({ state }) => state !== 'stopping');
+    const last = await awaited(context, first, 'stopping', (server) => server.state !== 'stopping' && !isAnnounced(server));
     if (['starting', 'running'].includes(last.server.state)) {
       throw failed('WOKEN_AGAIN', `${id} stopped, but was woken again.`, { server: id });
     }
@@ -68,10 +71,16 @@ export const installRetry: Command = command({
   },
 });
 
-async function wake(context: Context, id: string, verb: 'start' | 'restart', wait = false): Promise<void> {
-  const first = await send(context, id, verb);
+async function wake(
+  context: Context,
+  id: string,
+  verb: 'start' | 'restart',
+  wait = false,
+  warn?: string,
+): Promise<void> {
+  const first = await send(context, id, verb, warn);
   if (!wait) return print(context, first);
-  const isSettled = ({ state }: Server) => STARTED.has(state);
+  const isSettled = (server: Server) => STARTED.has(server.state) && !isAnnounced(server);
   const last = await awaited(context, first, 'starting', isSettled, startProgress(context.terminal));
   if (last.server.state !== 'running') throw notStarted(last.server);
   print(context, last);
@@ -79,8 +88,12 @@ async function wake(context: Context, id: string, verb: 'start' | 'restart', wai
 
 type Verb = 'start' | 'restart' | 'stop' | 'kill' | 'retryInstall';
 
-async function send({ api }: Context, id: string, verb: Verb): Promise<Seen> {
-  const reply = await done(api.POST(`/v1/servers/{id}:${verb}`, { ...on(id), body: {} }));
+/** Whether players are warned, and the server has not begun to stop. */
+const isAnnounced = ({ stopsAt }: Server) => stopsAt !== '';
+
+async function send({ api }: Context, id: string, verb: Verb, warn?: string): Promise<Seen> {
+  const body = warn === undefined ? {} : { warnSeconds: spanSeconds('warn', warn) };
+  const reply = await done(api.POST(`/v1/servers/{id}:${verb}`, { ...on(id), body }));
   return { reply, server: read(SERVER, reply) };
 }
 
@@ -105,10 +118,14 @@ async function awaited(
 /** Prints the state of a server, with the next step. */
 function print({ json, document, terminal: { out } }: Context, { reply, server }: Seen): void {
   if (json) return document(reply);
-  const { id, state, addr, startErrorSummary } = server;
+  const { id, state, addr, startErrorSummary, stopsAt, stopIsRestart } = server;
   const word = stateWord(state, out);
   // With such an error, for example a suspension, the other hints do not apply.
   if (startErrorSummary !== '') return out.line(`${id} is ${word}. ${startErrorSummary}`);
+  if (isAnnounced(server)) {
+    const when = relative(stopsAt, Date.now());
+    return out.line(`${id} ${stopIsRestart ? 'restarts' : 'stops'} ${when}. Cancel with: ${DORMOUSE} start ${id}`);
+  }
   if (state === 'running') return out.line(`${id} is ${word}. Join it at ${out.style('bold', addr)}`);
   if (state === 'starting') return out.line(`${id} is ${word}. Players can join at ${out.style('bold', addr)}.`);
   if (state === 'hibernated') return out.line(`${id} is asleep. Joining ${out.style('bold', addr)} wakes it.`);

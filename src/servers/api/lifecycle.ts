@@ -1,4 +1,3 @@
-import type { ServerCommand } from '../../../machines/server-types.ts';
 import { int32, message } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
@@ -25,25 +24,46 @@ const COMMON = {
   reply: Server,
 } as const;
 
-type Plain = Exclude<ServerCommand['type'], 'JOIN' | 'KEEP_AWAKE' | 'MAINTAIN' | 'DELETE' | 'REINSTALL'>;
+type Plain = 'START' | 'KILL' | 'RETRY_INSTALL';
 
 export const StartServer = command('StartServer', 'start', {
   role: 'limited',
   summary: 'Start a server',
   description:
-    'Wakes the server. Poll it until `state` is `running`. Does nothing if the server is starting or running.',
+    'Wakes the server. Poll it until `state` is `running`. If the server is starting or running, it only cancels a stop ' +
+    'or restart that players are warned of.',
   precondition:
     'quota, funds and the operator must allow it, no other operation may be running on the server, and the account ' +
     'must have agreed to the EULA if the server runs Mojang’s software (`AcceptEula`).',
 });
 
-export const StopServer = command('StopServer', 'stop', {
+const WARNED = {
+  example: {},
+  body: message({
+    warnSeconds: int32({ min: 0, max: 600 })
+      .default(0)
+      .describe(
+        'If players are online, they are warned at once and 10 s before the end, which comes after this time or when ' +
+          'the last one has left. See `stopsAt`. StartServer cancels it.',
+      ),
+  }),
+};
+
+export const StopServer = operation({
+  ...COMMON,
+  ...WARNED,
+  id: 'StopServer',
+  path: '/v1/servers/{id}:stop',
   role: 'limited',
   summary: 'Stop a server',
   description: 'Saves and stops the server. Metered billing ends, data stays. Does nothing if it is asleep.',
 });
 
-export const RestartServer = command('RestartServer', 'restart', {
+export const RestartServer = operation({
+  ...COMMON,
+  ...WARNED,
+  id: 'RestartServer',
+  path: '/v1/servers/{id}:restart',
   role: 'member',
   summary: 'Restart a server',
   description: 'Stops the server and starts it again. Fails if the server is asleep.',
@@ -86,10 +106,16 @@ export function lifecycleOperations({ serveServer, serverView, servers, clock }:
       const now = await servers.send(params.id, { type, at: clock.now(), cause: causeOf(principal) });
       return shownTo(role, serverView(now));
     });
+  const serveWarned = (operation: typeof StopServer | typeof RestartServer, type: 'STOP' | 'RESTART') =>
+    serveServer(operation, async ({ params, body: { warnSeconds }, principal, role }) => {
+      const at = clock.now();
+      const warned = warnSeconds > 0 && { dueAt: at + warnSeconds * 1_000 };
+      return shownTo(role, serverView(await servers.send(params.id, { type, at, cause: causeOf(principal), ...warned })));
+    });
   return [
     serveCommand(StartServer, 'START'),
-    serveCommand(StopServer, 'STOP'),
-    serveCommand(RestartServer, 'RESTART'),
+    serveWarned(StopServer, 'STOP'),
+    serveWarned(RestartServer, 'RESTART'),
     serveCommand(RetryInstall, 'RETRY_INSTALL'),
     serveCommand(KillServer, 'KILL'),
     serveServer(KeepAwake, async ({ params, body, principal }) => {

@@ -132,5 +132,9 @@ export const Server = z
     startupItem: reply.text.describe(
       'The item of the phase `downloading` or `installing`, such as `Java 25` or `Paper 1.21.8`; else empty.',
     ),
+    stopsAt: reply.timestamp.describe(
+      'While players are warned: when the server stops or restarts, unless the last player leaves before. Else null.',
+    ),
+    stopIsRestart: reply.flag.describe('Whether the stop at `stopsAt` is a restart.'),
   })
   .meta({ id: 'Server' });

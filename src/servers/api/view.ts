@@ -114,6 +114,8 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     refusedBuild: row.refusedBuild,
     update: row.pendingUpdate,
     startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
+    stopsAt: context.announced?.at ?? null,
+    stopIsRestart: context.announced?.type === 'RESTART',
     startupItem: startupItem(state, context),
   };
 }

@@ -241,8 +241,8 @@ function serverButtons(request: PanelRequest, server: Summary, code: string | un
   const name = nameOf(server);
   return html`<div class="actions">
     ${buttonsOf(state, code).map(({ verb, label }) =>
-      askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, playersOnline ?? 0, (text) =>
-        buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id } }),
+      askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, playersOnline ?? 0, (text, fields) =>
+        buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id, ...fields } }),
       ),
     )}
   </div>`;

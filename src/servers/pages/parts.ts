@@ -27,11 +27,13 @@ export async function unlessRefused<Reply, Otherwise>(
   }
 }
 
+const warnedBy = (form: Form) => ({ warnSeconds: Number(form.get('warnSeconds') ?? 0) });
+
 /** Commands behind the server buttons on all pages. */
 const COMMANDS = {
   start: (call: Call, id: string) => call(StartServer, { id }),
-  stop: (call: Call, id: string) => call(StopServer, { id }),
-  restart: (call: Call, id: string) => call(RestartServer, { id }),
+  stop: (call: Call, id: string, form: Form) => call(StopServer, { id }, warnedBy(form)),
+  restart: (call: Call, id: string, form: Form) => call(RestartServer, { id }, warnedBy(form)),
   kill: (call: Call, id: string) => call(KillServer, { id }),
   'retry-install': (call: Call, id: string) => call(RetryInstall, { id }),
 };
@@ -45,7 +47,7 @@ export function commandForms<Request extends PanelRequest>(
     Object.entries(COMMANDS).map(([name, command]) => [
       name,
       async (request: Request, form: Form) => {
-        await command(request.call, idOf(request, form));
+        await command(request.call, idOf(request, form), form);
         return { to: backTo(request, form) };
       },
     ]),

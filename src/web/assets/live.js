@@ -3,7 +3,8 @@
  * the server renders, and event data never becomes markup. Only parts marked `data-live` are replaced, in place: input,
  * selection and scroll position stay.
  *
- * Times with `data-since` count on by the server's clock, from `data-now` of an enclosing element.
+ * Times with `data-since` count on, and those with `data-until` count down, by the server's clock, from `data-now` of an
+ * enclosing element.
  *
  * Other scripts receive `dormouse:event` (with the event's name and data) and `dormouse:renewed`.
  */
@@ -132,8 +133,9 @@ function noteTime() {
 /** Updates all times. Same rule as `spanText` on the server. */
 function countOn() {
   const now = renderedAt + performance.now() - renderedHere;
-  for (const time of document.querySelectorAll('time[data-since]')) {
-    const text = spanText(now - Number(time.dataset.since));
+  for (const time of document.querySelectorAll('time:is([data-since], [data-until])')) {
+    const { since, until } = time.dataset;
+    const text = spanText(until === undefined ? now - Number(since) : Number(until) - now);
     if (time.textContent !== text) time.textContent = text;
   }
 }

@@ -8,7 +8,8 @@ import type { Page, SidePages, SignedInRequest } from '../page-request.ts';
 import { plainName } from '../text.ts';
 import { type FormPlace, addressOf } from './form.ts';
 import { copyButton } from './parts.ts';
-import { askFirst, buttonsOf, stateTag } from './state.ts';
+import { announcedButtons, askFirst, buttonsOf, stateTag } from './state.ts';
+import { untilTime } from './words.ts';
 import type { GetServer } from '../../servers/api/servers.ts';
 
 /** Adds the common assets of panel pages. The page is live if scripts run. */
@@ -88,7 +89,7 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
   >
     ${liveNote()}
     <div class="head" data-live="head">
-      <h1><bdi>${name}</bdi> ${stateTag(server.state, server.startErrorCode)}</h1>
+      <h1><bdi>${name}</bdi> ${standing(request)}</h1>
       <p class="where"><code>${server.addr}</code> ${copyButton(server.addr, 'the address')}</p>
       ${actions(request)}
     </div>
@@ -136,16 +137,26 @@ function isIn(here: string, top: string, path: string): boolean {
   return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }
 
+/** Shows the state, or when the server stops or restarts while players are warned. A script counts down. */
+function standing({ server: { state, startErrorCode, stopsAt, stopIsRestart }, now }: Framed): Html {
+  if (stopsAt === null) return stateTag(state, startErrorCode);
+  const until = untilTime(Date.parse(stopsAt), now);
+  return html`<span class="tag warn">${stopIsRestart ? 'restarts' : 'stops'} in ${until}</span>`;
+}
+
 /** The actions currently possible, for each page. Those that disconnect players ask first. */
 function actions(request: Framed): Html | false {
   const { server, csrf, playersOnline } = request;
   const back = addressOf(request);
-  const buttons = buttonsOf(server.state, server.startErrorCode).map(({ verb, label, variant }) => {
-    const form = (text: string) =>
+  const possible =
+    server.stopsAt === null ? buttonsOf(server.state, server.startErrorCode) : announcedButtons(server.stopIsRestart);
+  const asks = server.stopsAt === null ? playersOnline : 0;
+  const buttons = possible.map(({ verb, label, variant }) => {
+    const form = (text: string, fields: Record<string, string> = {}) =>
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
-        ${csrfField(csrf)}${hidden('back', back)}<button class="${variant}" type="submit">${text}</button>
+        ${csrfField(csrf)}${hidden('back', back)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<button class="${variant}" type="submit">${text}</button>
       </form>`;
-    return askFirst({ id: `ask-${verb}`, verb, label, variant }, playersOnline, form);
+    return askFirst({ id: `ask-${verb}`, verb, label, variant }, asks, form);
   });
   return buttons.length > 0 && html`<div class="actions">${buttons}</div>`;
 }

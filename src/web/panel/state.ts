@@ -79,14 +79,26 @@ export function buttonsOf(state: string, code = ''): readonly StateButton[] {
   return code === 'suspended' ? buttons.filter(({ verb }) => verb === 'stop') : buttons;
 }
 
+/** Returns the buttons while players are warned of a stop or restart: it is cancelled, or happens at once. */
+export function announcedButtons(isRestart: boolean): readonly StateButton[] {
+  const [verb, label] = isRestart ? (['restart', 'Restart'] as const) : (['stop', 'Stop'] as const);
+  return [
+    { verb: 'start', label: `Cancel the ${verb}`, variant: '' },
+    { verb, label: `${label} now`, variant: 'second' },
+  ];
+}
+
+/** How long players are warned, in seconds, if the reader chooses a warning. */
+const WARN_SECONDS = 30;
+
 /**
  * Returns the form of a state button, or a button that first asks about players who would be disconnected. `id`: of the
- * question; `name`: of the server, for screen readers. `form` makes the form with the text of its button.
+ * question; `name`: of the server, for screen readers. `form` makes the form with the text of its button and fields.
  */
 export function askFirst(
   { id, verb, label, variant, name = '' }: StateButton & { id: string; name?: string },
   playersOnline: number,
-  form: (text: string) => Html,
+  form: (text: string, fields?: Record<string, string>) => Html,
 ): Html {
   if (playersOnline === 0 || (verb !== 'stop' && verb !== 'restart')) return form(label);
   const unseen = name !== '' && html`<span class="unseen"> ${name}</span>`;
@@ -97,7 +109,7 @@ export function askFirst(
         saves the world and disconnects ${playersOnline === 1 ? 'that player' : 'them'}.
       </p>
       <div class="actions">
-        ${form(`${label} now`)}
+        ${form(`Warn and ${verb} in ${WARN_SECONDS} s`, { warnSeconds: String(WARN_SECONDS) })} ${form(`${label} now`)}
         <button class="second" type="button" popovertarget="${id}" popovertargetaction="hide">Cancel</button>
       </div>
     </div>`;

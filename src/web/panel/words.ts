@@ -64,6 +64,11 @@ export function sinceTime(at: number, now: number): Html {
   >`;
 }
 
+/** Shows how long it is until an instant, like `sinceTime`. */
+export function untilTime(at: number, now: number): Html {
+  return html`<time datetime="${new Date(at).toISOString()}" data-until="${at}">${spanText(at - now)}</time>`;
+}
+
 /**
  * Formats a span by its two largest units: `12 s`, `3 min 5 s`, `2 h 5 min`, `4 d 2 h`. `live.js` has the same rule.
  */

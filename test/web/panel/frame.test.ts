@@ -93,6 +93,34 @@ test.runIf(isHere('chromium'))(
   },
 );
 
+for (const [device, options] of [
+  ['a phone', PHONE],
+  ['a desk', {}],
+] as const) {
+  test.runIf(isHere('chromium'))(`players are warned of a restart, which is cancelled by keyboard, on ${device}`, async (t) => {
+    const it = await played(t);
+    const { page } = await it.open('/servers/castle/files', options);
+    await page.getByRole('button', { name: 'Restart…' }).press('Enter');
+    const question = page.getByRole('dialog', { name: 'Restart' });
+    await question.getByRole('button', { name: 'Warn and restart in 30 s' }).press('Enter');
+    await page.getByText(/restarts in \d+ s/).waitFor();
+    await accessible(t, page);
+    await page.getByRole('button', { name: 'Cancel the restart' }).press('Enter');
+    await page.getByRole('button', { name: 'Restart…' }).waitFor();
+    t.is((await it.servers.get('castle'))?.context.announced, null);
+  });
+}
+
+test.runIf(isHere('chromium'))('a server stops after a warning, chosen without scripts', async (t) => {
+  const it = await played(t);
+  const { page } = await it.open('/servers/castle', { javaScriptEnabled: false });
+  await page.getByRole('button', { name: 'Stop…' }).click();
+  await page.getByRole('button', { name: 'Warn and stop in 30 s' }).click();
+  await page.getByText('stops in 30 s').waitFor();
+  await page.getByRole('button', { name: 'Cancel the stop' }).waitFor();
+  await it.reach('castle', 'hibernated');
+});
+
 test.runIf(isHere('chromium'))('a phone reaches every page without scripts, by a menu and a sheet', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');
