@@ -131,7 +131,10 @@ function invariants(snapshot: ServerSnapshot): string[] {
   const holds = Object.keys(snapshot.children).length > 0 && !maintaining && !stands;
   expect(!atRest || (context.wokenAt !== null) === holds, 'at rest it holds a place until nothing of it can run');
   expect(atRest || tags[0] === 'deleting' || context.wokenAt !== null || tags[0] === 'stopping', 'awake it holds one');
-  expect((context.announced !== null) === snapshot.matches({ running: 'warned' }), 'a stop is announced while it waits');
+  expect(
+    (context.announced !== null) === snapshot.matches({ running: 'warned' }),
+    'a stop is announced while it waits',
+  );
   expect(context.hangs.length <= 2, 'hangs are not counted for ever');
   expect(context.crashes.length <= 3, 'crashes are not counted for ever');
   expect(snapshot.status !== 'active' || can(snapshot, command('DELETE')), 'deletion is always possible');

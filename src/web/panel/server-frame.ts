@@ -154,7 +154,12 @@ function actions(request: Framed): Html | false {
   const buttons = possible.map(({ verb, label, variant }) => {
     const form = (text: string, fields: Record<string, string> = {}) =>
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
-        ${csrfField(csrf)}${hidden('back', back)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<button class="${variant}" type="submit">${text}</button>
+        ${csrfField(csrf)}${hidden('back', back)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<button
+          class="${variant}"
+          type="submit"
+        >
+          ${text}
+        </button>
       </form>`;
     return askFirst({ id: `ask-${verb}`, verb, label, variant }, asks, form);
   });
