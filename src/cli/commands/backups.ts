@@ -24,6 +24,7 @@ const BACKUP = {
   id: '',
   createdAt: '',
   sizeBytes: '0',
+  format: 'tar.zst',
   state: '',
   kind: '',
   error: '',
