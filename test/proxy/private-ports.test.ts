@@ -81,7 +81,7 @@ test('a private backend answers server lists at its port, old ones too, and at n
     t.not(lookupKey(host), keyOfPort(it.at));
 });
 
-test('behind a front, a backend for verified players only refuses a player whom the front has not verified', async (t) => {
+test('a private backend for verified players refuses a player that the front reports as unverified', async (t) => {
   const it = await backend(t);
   it.routes.set(keyOfPort(it.at), route({ serverId: 'castle', verifies: true }));
   const client = await RawClient.open(t, it.at);
