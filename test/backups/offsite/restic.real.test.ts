@@ -17,9 +17,9 @@ interface Place {
   it: ApiUnderTest;
   on: OnRestic & { folder: string };
   /** Creates a backup and waits until it is in the repository. */
-  make(server?: string): Promise<Shown>;
+  make: (server?: string) => Promise<Shown>;
   /** The backups of which the repository has a snapshot, oldest first. */
-  stored(): Promise<string[]>;
+  stored: () => Promise<string[]>;
 }
 
 async function place(t: ExecutionContext, quotaBytes = 0): Promise<Place> {
@@ -30,7 +30,7 @@ async function place(t: ExecutionContext, quotaBytes = 0): Promise<Place> {
   return {
     it,
     on,
-    async make(server = 'lobby') {
+    make: async (server = 'lobby') => {
       const { id } = await backUp(it, server);
       await arrived(it, id, server);
       return (await find(it, server, id))!;
