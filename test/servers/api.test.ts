@@ -49,7 +49,7 @@ test('a server is created asleep from a name and RAM alone, with every documente
   });
   t.deepEqual(server['ports'], []);
   t.deepEqual(server['properties'], {});
-  t.deepEqual(await ok('GET', '/v1/servers/my-world'), server);
+  t.deepEqual(await ok('GET', '/v1/servers/my-world'), { ...server, role: 'owner' });
   t.deepEqual(await ok('GET', '/v1/servers'), { servers: [server] });
 });
 
@@ -255,7 +255,8 @@ test('start, stop, restart, keepAwake and kill return the server, and repeating 
   t.like(running, { state: 'running', startupPhase: '', startupPercent: 100 });
   t.regex(String(running['bakedAt']), /^\d{4}-.*Z$/);
   t.regex(String(running['lastActiveAt']), /^\d{4}-.*Z$/);
-  t.deepEqual(Object.keys(running), SERVER_FIELDS);
+  t.deepEqual(Object.keys(running), [...SERVER_FIELDS, 'role', 'playersOnline']);
+  t.like(running, { role: 'owner', playersOnline: 0 });
   t.like(await ok('POST', '/v1/servers/my-world:start'), { state: 'running' });
   t.like(await ok('POST', '/v1/servers/my-world:restart'), { state: 'stopping' });
   await reach('my-world', 'running');

@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { KEY_SCOPES } from '../../../src/http/scopes.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { MIB } from '../../../src/kernel/units.ts';
 import type { ApiUnderTest } from '../../support/api-harness.ts';
+import { fewAtATime } from '../../support/few.ts';
 import { isHere } from '../../support/needs.ts';
 import { type OnRestic, restic, resticChild, resticFolder, resticPlace } from '../../support/restic.ts';
 import { plant, treeOf } from '../../support/tree.ts';
@@ -16,19 +17,20 @@ interface Place {
   it: ApiUnderTest;
   on: OnRestic & { folder: string };
   /** Creates a backup and waits until it is in the repository. */
-  make(server?: string): Promise<Shown>;
+  make: (server?: string) => Promise<Shown>;
   /** The backups of which the repository has a snapshot, oldest first. */
-  stored(): Promise<string[]>;
+  stored: () => Promise<string[]>;
 }
 
 async function place(t: ExecutionContext, quotaBytes = 0): Promise<Place> {
-  t.timeout(120_000);
+  await takePlace(t);
+  t.timeout(240_000);
   const on = await resticFolder(t);
   const it = await sleeping(t, { world: { room: { offSite: resticPlace(on), quotaBytes } } });
   return {
     it,
     on,
-    async make(server = 'lobby') {
+    make: async (server = 'lobby') => {
       const { id } = await backUp(it, server);
       await arrived(it, id, server);
       return (await find(it, server, id))!;
@@ -43,10 +45,11 @@ async function arrived(it: ApiUnderTest, id: string, server = 'lobby'): Promise<
 }
 
 async function storedIn(on: OnRestic): Promise<string[]> {
-  const all = JSON.parse(await restic(on, 'snapshots', '--json')) as { tags: string[] }[];
+  const all = JSON.parse(await restic(on, 'snapshots', '--json', '--no-lock')) as { tags: string[] }[];
   return all.map(({ tags }) => tags.find((tag) => tag.startsWith('backup='))?.slice('backup='.length) ?? '');
 }
 
+const takePlace = fewAtATime(2);
 const testReal = test.runIf(isHere('restic'));
 
 testReal('a backup in a repository is downloaded unchanged, in full and in part, and restored exactly', async (t) => {
@@ -205,7 +208,12 @@ async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   const sizes = await Promise.all(
-    files.map(({ parentPath, name }) => readFile(join(parentPath, name)).then(({ length }) => length)),
+    files.map(({ parentPath, name }) =>
+      stat(join(parentPath, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
   );
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
