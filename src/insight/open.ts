@@ -99,7 +99,7 @@ export function openInsight(
     secret: Secret;
   },
 ) {
-  const { store, servers, serveServer, clock, log, onClose } = shared;
+  const { store, servers, clock, log, onClose } = shared;
   const serverEvents = new ServerEvents(servers, clock, lostGames);
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));

@@ -110,7 +110,10 @@ export function lifecycleOperations({ serveServer, serverView, servers, clock }:
     serveServer(operation, async ({ params, body: { warnSeconds }, principal, role }) => {
       const at = clock.now();
       const warned = warnSeconds > 0 && { dueAt: at + warnSeconds * 1_000 };
-      return shownTo(role, serverView(await servers.send(params.id, { type, at, cause: causeOf(principal), ...warned })));
+      return shownTo(
+        role,
+        serverView(await servers.send(params.id, { type, at, cause: causeOf(principal), ...warned })),
+      );
     });
   return [
     serveCommand(StartServer, 'START'),

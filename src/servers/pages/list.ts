@@ -145,8 +145,11 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
     </p>
     <div class="actions">
       ${buttonsOf(state, why?.code).map(({ verb, label }) =>
-        askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, playersOnline ?? 0, (text, fields) =>
-          buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id, ...fields } }),
+        askFirst(
+          { id: `ask-${verb}-${id}`, verb, label, variant: 'second', name },
+          playersOnline ?? 0,
+          (text, fields) =>
+            buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id, ...fields } }),
         ),
       )}
     </div>

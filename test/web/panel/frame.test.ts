@@ -97,18 +97,21 @@ for (const [device, options] of [
   ['a phone', PHONE],
   ['a desk', {}],
 ] as const) {
-  test.runIf(isHere('chromium'))(`players are warned of a restart, which is cancelled by keyboard, on ${device}`, async (t) => {
-    const it = await played(t);
-    const { page } = await it.open('/servers/castle/files', options);
-    await page.getByRole('button', { name: 'Restart…' }).press('Enter');
-    const question = page.getByRole('dialog', { name: 'Restart' });
-    await question.getByRole('button', { name: 'Warn and restart in 30 s' }).press('Enter');
-    await page.getByText(/restarts in \d+ s/).waitFor();
-    await accessible(t, page);
-    await page.getByRole('button', { name: 'Cancel the restart' }).press('Enter');
-    await page.getByRole('button', { name: 'Restart…' }).waitFor();
-    t.is((await it.servers.get('castle'))?.context.announced, null);
-  });
+  test.runIf(isHere('chromium'))(
+    `players are warned of a restart, which is cancelled by keyboard, on ${device}`,
+    async (t) => {
+      const it = await played(t);
+      const { page } = await it.open('/servers/castle/files', options);
+      await page.getByRole('button', { name: 'Restart…' }).press('Enter');
+      const question = page.getByRole('dialog', { name: 'Restart' });
+      await question.getByRole('button', { name: 'Warn and restart in 30 s' }).press('Enter');
+      await page.getByText(/restarts in \d+ s/).waitFor();
+      await accessible(t, page);
+      await page.getByRole('button', { name: 'Cancel the restart' }).press('Enter');
+      await page.getByRole('button', { name: 'Restart…' }).waitFor();
+      t.is((await it.servers.get('castle'))?.context.announced, null);
+    },
+  );
 }
 
 test.runIf(isHere('chromium'))('a server stops after a warning, chosen without scripts', async (t) => {
