@@ -20,9 +20,15 @@ const ignore = (): void => undefined;
 
 /**
  * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed, has
- * been handed to a pipe, or its last message is in flight. Never rejects. A refused socket gets no bytes.
+ * been handed to a pipe, or its last message is in flight. Never rejects. A refused socket gets no bytes. `key`: the
+ * lookup key of the server behind a private port, where host names don't count.
  */
-export async function serve(socket: Socket, context: Context, connections: Set<ClientConnection>): Promise<void> {
+export async function serve(
+  socket: Socket,
+  context: Context,
+  connections: Set<ClientConnection>,
+  key?: string,
+): Promise<void> {
   socket.on('error', ignore);
   // A socket that was reset before accept has no address.
   if (!socket.remoteAddress) {
@@ -30,7 +36,7 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
     return;
   }
   const connection = new ClientConnection(socket, context.timings, context.clock);
-  const isBalancer = context.isBalancer(connection.ip);
+  const isBalancer = key === undefined && context.isBalancer(connection.ip);
   const place = isBalancer ? context.limiter.enterUnnamed() : context.limiter.enter(connection.ip);
   if (!place) {
     socket.destroy();
@@ -41,13 +47,15 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
   try {
     if (isBalancer) await readClientAddress(connection, context);
     const opening = await connection.inbox.take((bytes) =>
-      readOpening(bytes, (host) => mayForward(host, connection, context)),
+      readOpening(bytes, (host) => mayForward(key ?? (host && lookupKey(host)), connection, context)),
     );
-    if (opening.kind === 'legacyPing') return await answerLegacyPing(connection, context);
-    if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context);
+    if (opening.kind === 'legacyPing') return await answerLegacyPing(connection, context, key);
+    if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context, key);
     if (isBalancer && opening.raw.length <= FRAME_LIMIT.handshake) connection.refuseForwarded();
     if (context.isFront(connection.ip)) believe(connection, opening.serverAddress, context);
-    const host = lookupKey(opening.serverAddress);
+    // Players at a private port come through a front: they need neither the waiting room nor a check of the account.
+    if (key !== undefined) connection.forwarded ??= {};
+    const host = key ?? lookupKey(opening.serverAddress);
     const route = context.routes.lookup(host);
     if (!route) await answerUnknown(connection, opening, context);
     else if (opening.intent === 'status') await answerStatus(connection, opening, host, context);
@@ -62,11 +70,11 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
 }
 
 /**
- * Reports whether the connection may send forwarded data after this host: it comes from a trusted proxy, or the host
+ * Reports whether the connection may send forwarded data after the host: it comes from a trusted proxy, or the key
  * leads to a server. If so, the connection accepts the longer handshake.
  */
-function mayForward(host: string | undefined, connection: ClientConnection, { routes, isFront }: Context): boolean {
-  const isServed = host !== undefined && routes.lookup(lookupKey(host)) !== undefined;
+function mayForward(key: string | undefined, connection: ClientConnection, { routes, isFront }: Context): boolean {
+  const isServed = key !== undefined && routes.lookup(key) !== undefined;
   if (!isServed && !isFront(connection.ip)) return false;
   connection.acceptForwarded();
   return true;
@@ -156,31 +164,37 @@ async function answerStatus(
   throw new Error('second status request');
 }
 
-async function answerLegacyPing(connection: ClientConnection, context: Context): Promise<void> {
+async function answerLegacyPing(connection: ClientConnection, context: Context, key?: string): Promise<void> {
   let ping = readLegacyPing(connection.inbox.bytes);
   await connection.inbox.take((bytes) => {
     ping = readLegacyPing(bytes);
     return ping.complete ? { value: ping, size: bytes.length } : undefined;
   }, context.timings.legacyTailMs);
   if (!context.limiter.status(connection.ip)) throw new Error('too many status requests');
-  if (ping.serverAddress === null && !context.routes.lookup(THIS_MACHINE)) {
+  const asked = key ?? keyOf(ping.serverAddress);
+  if (asked === undefined && !context.routes.lookup(THIS_MACHINE)) {
     const nowhere = { motd: TEXTS.anywhere, versionName: '', online: 0, max: 0 };
     connection.sendAndClose(encodeLegacyStatus(ping.form, nowhere));
     return;
   }
-  const { route, host } = find(ping.serverAddress ?? THIS_MACHINE, context);
+  const { route, host } = find(asked ?? THIS_MACHINE, context);
   connection.sendAndClose(encodeLegacyStatus(ping.form, await context.statuses.legacy(route, host)));
   context.counters.statusAnswers++;
 }
 
-async function answerLegacyLogin(connection: ClientConnection, context: Context): Promise<void> {
+async function answerLegacyLogin(connection: ClientConnection, context: Context, key?: string): Promise<void> {
   const { serverAddress } = await connection.inbox.take(readLegacyLogin);
-  if (serverAddress !== null) find(serverAddress, context);
+  const asked = key ?? keyOf(serverAddress);
+  if (asked !== undefined) find(asked, context);
   connection.sendAndClose(encodeLegacyKick(TEXTS.outdated));
 }
 
-function find(serverAddress: string, { routes }: Context): { route: Route; host: string } {
-  const host = lookupKey(serverAddress);
+/** Clients before 1.6 send no address. */
+function keyOf(serverAddress: string | null): string | undefined {
+  return serverAddress === null ? undefined : lookupKey(serverAddress);
+}
+
+function find(host: string, { routes }: Context): { route: Route; host: string } {
   const route = routes.lookup(host);
   if (!route) throw new Error('unknown host');
   return { route, host };

@@ -25,6 +25,7 @@ Start it yourself if the service has PROXY=external.
   FORWARDING_FROM         addresses and networks of Minecraft proxies in front (Velocity, BungeeCord), whose forwarded
                           addresses, UUIDs and names count
   FLOODGATE_KEY           Floodgate's key.pem in base64, to read the data that Geyser forwards
+  NETWORK_HOST=127.0.0.1  address of the ports of private backends
   PROXY_NAME              name shown to operators. Default: the machine's name
   PROXY_DRAIN_HOURS=12    how long players may stay after SIGTERM
   LOG_LEVEL=info
@@ -67,6 +68,7 @@ export function readEnvironment(env: NodeJS.Dict<string>) {
     proxyProtocolFrom: listIn(env['PROXY_PROTOCOL_FROM']),
     forwardingFrom: listIn(env['FORWARDING_FROM']),
     floodgateKey: floodgateKeyOf(env['FLOODGATE_KEY'] ?? ''),
+    networkHost: env['NETWORK_HOST'] || '127.0.0.1',
     drainMs: number('PROXY_DRAIN_HOURS', env['PROXY_DRAIN_HOURS'] || '12', MOST_DRAIN_HOURS) * HOUR_MS,
     /** How long a child process lives without a service and players. */
     lonelyMs: number('PROXY_LONELY_MS', env['PROXY_LONELY_MS'] || String(LONELY_MS), Number.MAX_SAFE_INTEGER),

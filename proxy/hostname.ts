@@ -45,6 +45,19 @@ function withoutPort(host: string): string {
   return host.replace(/^([^:]*):\d*$/, '$1');
 }
 
+/** The start of the keys of private ports. Upper case, so that no host name of a client leads to such a route. */
+const PRIVATE = 'PORT:';
+
+/** Returns the lookup key of the server behind a private port. */
+export function keyOfPort(port: number): string {
+  return `${PRIVATE}${port}`;
+}
+
+/** Returns the private port of a lookup key; undefined if it is a host name. */
+export function portOfKey(key: string): number | undefined {
+  return key.startsWith(PRIVATE) ? Number(key.slice(PRIVATE.length)) : undefined;
+}
+
 /** Host names used by players on the service's own machine. */
 const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
 
@@ -61,5 +74,6 @@ export interface Nameless {
 
 /** Reports whether a host name that belongs to no server leads to the server reachable without a name. */
 export function isNameless(host: string, { unlessBelow }: Nameless): boolean {
+  if (portOfKey(host) !== undefined) return false;
   return OWN_MACHINE.has(host) || (unlessBelow !== null && !host.endsWith(`.${unlessBelow}`));
 }

@@ -1,10 +1,12 @@
-import { type Server, createServer } from 'node:net';
+import { type AddressInfo, type ListenOptions, type Server, createServer } from 'node:net';
 import { Accounts, SESSION_SERVER_URL, type VerifiedAccount } from './accounts.ts';
 import { serve } from './connection.ts';
 import { type Context, type Counters, KICK_RULES } from './context.ts';
 import { type Clock, Deadlines, type ClientConnection } from './client-connection.ts';
 import { listenAt } from './listen.ts';
 import { Limiter, blockListOf, isListed } from './limits.ts';
+import { keyOfPort } from './hostname.ts';
+import { PrivatePorts } from './private-ports.ts';
 import { Pipes } from './pipes.ts';
 import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS, type Limits, type Timings } from './settings.ts';
@@ -38,6 +40,8 @@ export interface ProxyOptions {
   neighbours?: readonly string[];
   /** Called with each account that this proxy has verified. */
   onVerified?: (account: VerifiedAccount) => void;
+  /** Address at which `openPorts` listens. Default: this machine only. */
+  networkHost?: string;
   /** Overrides of DEFAULT_LIMITS. */
   limits?: Partial<Limits>;
   /** Overrides of DEFAULT_TIMINGS. */
@@ -124,7 +128,34 @@ export function createProxy(options: ProxyOptions) {
     keep: (serverId, player, pipe) => pipes.add(serverId, player, pipe),
   };
 
+  const privatePorts = new PrivatePorts(
+    async (port, closed) => {
+      const { networkHost: host = '127.0.0.1' } = options;
+      const server = await open(keyOfPort(port), { host, port });
+      const end = () => servers.delete(server) && server.close();
+      if (closed.aborted) end();
+      else closed.addEventListener('abort', end, { once: true });
+    },
+    log,
+    clock,
+  );
+
+  /** `key`: see `serve`. */
+  async function open(key: string | undefined, where: ListenOptions & { host: string }): Promise<Server> {
+    // Half-open, so that a client that ends its side early still receives the data in flight. A high water mark of 1
+    // makes `write` report whether the kernel has accepted all bytes.
+    const server = createServer(
+      { allowHalfOpen: true, highWaterMark: 1 },
+      (socket) => void serve(socket, context, connections, key),
+    );
+    await listenAt(server, { ...where, backlog: BACKLOG });
+    server.on('error', (err) => log.warn({ err }, 'listener failed'));
+    servers.add(server);
+    return server;
+  }
+
   async function stopListening(): Promise<void> {
+    privatePorts.close();
     const listeners = [...servers];
     servers.clear();
     await Promise.all(listeners.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
@@ -134,17 +165,15 @@ export function createProxy(options: ProxyOptions) {
     /** Opens a listener and resolves with its address. `::` accepts IPv4 too. May be called several times. */
     async listen(host: string, port: number, { reusePort = false } = {}): Promise<Address> {
       closing.signal.throwIfAborted();
-      // Half-open, so that a client that ends its side early still receives the data in flight. A high water mark of 1
-      // makes `write` report whether the kernel has accepted all bytes.
-      const server = createServer(
-        { allowHalfOpen: true, highWaterMark: 1 },
-        (socket) => void serve(socket, context, connections),
-      );
-      const opened = await listenAt(server, { host, port, reusePort, backlog: BACKLOG });
-      server.on('error', (err) => log.warn({ err }, 'listener failed'));
-      servers.add(server);
+      const server = await open(undefined, { host, port, reusePort });
+      const opened = server.address() as AddressInfo;
       return { host: opened.address, port: opened.port };
     },
+    /**
+     * Listens at exactly these private ports of `networkHost`. A port that is taken is tried again every second.
+     * Connections to a port that is no longer private stay.
+     */
+    openPorts: (ports: ReadonlySet<number>) => privatePorts.set(ports),
     /** Stops listening and resolves when the last player has left. Online players may stay as long as they like. */
     async drain(): Promise<void> {
       void stopListening();

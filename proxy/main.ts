@@ -37,7 +37,8 @@ async function main(flags: string[]): Promise<void> {
   const self = { id: `prx_${randomBytes(6).toString('hex')}`, pid: process.pid, since: Date.now() };
   const { isChild, logLevel } = environment;
   const log = createProxyLog(logLevel, isChild ? (...line) => control.sendLog(...line) : undefined);
-  const { name, settings, sessionServerUrl, proxyProtocolFrom, forwardingFrom, floodgateKey, services } = environment;
+  const { name, settings, sessionServerUrl, proxyProtocolFrom, forwardingFrom, floodgateKey, networkHost, services } =
+    environment;
   const version = programVersion();
   const control: Control = new Control({ ...self, name, settings, version }, log, {
     onLogLevel: (level) => isChild && log.setLevel(level),
@@ -50,6 +51,7 @@ async function main(flags: string[]): Promise<void> {
     proxyProtocolFrom,
     forwardingFrom,
     floodgateKey,
+    networkHost,
     ...(sessionServerUrl === undefined ? {} : { sessionServerUrl }),
     onVerified: (account) => control.sendVerified(account),
   });
@@ -59,6 +61,7 @@ async function main(flags: string[]): Promise<void> {
     stats: () => proxy.stats(),
     kick: (serverId, ip) => proxy.kick(serverId, ip),
     learn: (account) => proxy.learn(account),
+    openPorts: (ports) => proxy.openPorts(ports),
     drain: end.drain,
   });
   const [own] = services.flatMap((service) => ('path' in service ? [service.path] : []));

@@ -49,7 +49,10 @@ export interface Route {
 }
 
 export interface Routes {
-  /** Returns the route of a host name in the form of `lookupKey`: lower case, no port, no trailing dot. */
+  /**
+   * Returns the route of a host name in the form of `lookupKey` (lower case, no port, no trailing dot), or of a private
+   * port (`keyOfPort`).
+   */
   lookup(host: string): Route | undefined;
 }
 

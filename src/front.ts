@@ -28,7 +28,7 @@ export function createFront({ features, signInPath, readiness, ...options }: Fro
   const openapi = () => openapiDocument(browsers.config, OPERATIONS);
   const api = createApi({
     ...options,
-    features: [...features, { operations: healthOperations({ readiness, clock }) }],
+    features: [...features, { operations: healthOperations(readiness, clock) }],
     openapi,
     findBrowser: createFindBrowser(browsers),
   });

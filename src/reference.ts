@@ -91,6 +91,7 @@ import {
   SetWhitelistEnforced,
   SetWhitelistEntry,
 } from './players/api.ts';
+import { SetServerNetwork } from './joining/network-api.ts';
 import { AddServerName, ListServerNames, RemoveServerName, SetServerHostname } from './joining/names-api.ts';
 import { AddServerPort, RemoveServerPort } from './ports/api.ts';
 import { CreateSchedule, DeleteSchedule, ListSchedules, RunScheduleNow, SetScheduleEnabled } from './schedules/api.ts';
@@ -159,6 +160,7 @@ export const OPERATIONS: readonly Operation[] = [
   AddServerName,
   RemoveServerName,
   SetServerHostname,
+  SetServerNetwork,
   RunCommand,
   GetServerLogs,
   StreamServerLogs,

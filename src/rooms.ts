@@ -10,6 +10,7 @@ import { watchLostGames } from './engines/lost-games.ts';
 import { createReachability } from './engines/reachability.ts';
 import { sandboxVersions } from './engines/sandbox.ts';
 import { openFiles } from './files/open.ts';
+import { createCoreRules } from './game/core-rules.ts';
 import { openGame } from './game/open.ts';
 import { createAccessChanges } from './http/access-changes.ts';
 import { createClientAddress } from './http/client-address.ts';
@@ -109,10 +110,8 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   // Games and accounts.
   const passwordOf = (serverId: string) => passwords.of(serverId);
   const typed = gameConsoles(outside.typed, passwordOf);
-  const isOperator = (accountId: string) => isOperatorAccount(store, accountId);
   const { trusted, canGet } = outside;
-  const game = openGame({ catalogue, trusted, isOperatorAccount: isOperator, canGet });
-  const { cores } = game;
+  const cores = createCoreRules(trusted, (accountId) => isOperatorAccount(store, accountId));
   const accessChanges = createAccessChanges();
   const { onAccount, firstRunFile } = options;
   const surroundings = { accessChanges, onAccount, firstRunFile };
@@ -266,7 +265,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.
-  const addresses = new Addresses(publicHost, () => proxies.port(), entrance);
+  const addresses = new Addresses(publicHost, () => proxies.port(), entrance, settings.networkHost);
   const clientAddress = createClientAddress(settings.trustedProxies);
   const { containerOf, profiles } = outside;
   const blocks = new ServerBlocks(suspensions, lostGames);
@@ -297,16 +296,16 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   };
   const operators = openOperators(shared, { ...operated, accountLimits }, trouble);
   const features: Feature[] = [
-    game.feature,
+    openGame(catalogue, cores, canGet),
     accountsRoom.feature,
     accessRoom.feature,
     grantsRoom.feature,
     serversFeature,
-    joiningFeature(shared, ownNames, joining, { ...shown, addresses }, clientAddress, settings.baseUrl),
+    joiningFeature(shared, ownNames, joining, { ...shown, addresses }, clientAddress, settings),
     filesRoom.feature,
     sftpRoom.feature,
     modsRoom.feature,
-    { operations: modpackOperations({ ...shown, mods, mayRun, worlds }) },
+    { operations: modpackOperations(shared, mods, worlds, mayRun, serverView) },
     backupsRoom.feature,
     worldsRoom.feature,
     openPlayers(shared, talk, { profiles, pinger, files, playerFiles, dataDir, lock, owner }),

@@ -1,22 +1,18 @@
 import { join } from 'node:path';
 
-/** The user and the paths of a service. */
-export interface UnitOptions {
-  /** A system user that owns `dataDir` and needs no write access elsewhere. */
-  user: string;
-  /** The Node executable, absolute. */
-  node: string;
-  /** The project's folder, which contains `.env`. */
-  home: string;
-  /** The data folder, absolute. */
-  dataDir: string;
-}
-
 /**
  * Returns a systemd unit for this checkout, for `npm start -- --systemd`. Omits options that hide parts of /proc or
  * deny namespaces, because bubblewrap, which isolates games, would not start with them.
+ *
+ * `user`: a system user that owns `dataDir` and needs no write access elsewhere. `home`: the project's folder, which
+ * contains `.env`. All paths are absolute; `node` is the executable.
  */
-export function systemdUnit({ user, node, home, dataDir }: UnitOptions): string {
+export function systemdUnit({
+  user,
+  node,
+  home,
+  dataDir,
+}: Record<'user' | 'node' | 'home' | 'dataDir', string>): string {
   return `# Written by npm start -- --systemd. Settings: ${join(home, '.env')}
 [Unit]
 Description=Dormouse: Minecraft servers that sleep until someone joins

@@ -35,6 +35,8 @@ interface Controlled {
   kick(serverId: string, ip: string): void;
   /** Records an account verified by another proxy. */
   learn(account: VerifiedAccount): void;
+  /** Listens at exactly these private ports. */
+  openPorts(ports: ReadonlySet<number>): void;
   drain(): void;
 }
 
@@ -205,7 +207,8 @@ export class Control implements Routes, Wake, Presence {
         this.#refusal = message.reason;
         return this.#leave(link);
       case 'routes':
-        return this.#mirror.take(message);
+        this.#mirror.take(message);
+        return this.#proxy?.openPorts(this.#mirror.ports);
       case 'bans':
         this.#mirror.ban(message.server, message.list);
         return this.#throwOut(message.server, message.list);
@@ -241,6 +244,7 @@ export class Control implements Routes, Wake, Presence {
 
   #goOn(): void {
     this.#mirror.whole();
+    this.#proxy?.openPorts(this.#mirror.ports);
     this.#firstWhole.resolve();
     this.#wakes.askAll();
   }

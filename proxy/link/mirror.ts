@@ -1,9 +1,11 @@
-import { type Nameless, isNameless } from '../hostname.ts';
+import { type Nameless, isNameless, portOfKey } from '../hostname.ts';
 import { JoinRefused, type Player, type Route, type Routes } from '../ports.ts';
 import type { BannedAddress, FromService, LinkedRoute } from './messages.ts';
 
 interface Known {
   routes: Map<string, Route>;
+  /** The ports of private backends. */
+  ports: Set<number>;
   bans: Map<string, readonly BannedAddress[]>;
   /** The server reachable without a name; null if no server is. */
   nameless: Nameless | null;
@@ -33,6 +35,11 @@ export class Mirror implements Routes {
     return this.#isCurrent;
   }
 
+  /** The ports of private backends, as of now. */
+  get ports(): ReadonlySet<number> {
+    return this.#known.ports;
+  }
+
   lookup(host: string): Route | undefined {
     const { routes, nameless } = this.#known;
     const route = routes.get(host) ?? (nameless && isNameless(host, nameless) ? routes.get(nameless.host) : undefined);
@@ -54,9 +61,11 @@ export class Mirror implements Routes {
   }
 
   take({ list, nameless }: Omit<FromService & { type: 'routes' }, 'type'>): void {
-    const { routes } = this.#next ?? this.#known;
+    const { routes, ports } = this.#next ?? this.#known;
     for (const [host, linked] of list) {
       const readyAt = this.#readyAt(host, linked?.readyAt ?? null);
+      const port = portOfKey(host);
+      if (port !== undefined) ports[linked === null ? 'delete' : 'add'](port);
       if (linked === null) routes.delete(host);
       else routes.set(host, complete({ ...linked, readyAt }, routes.get(host), this.#known.routes.get(host)));
     }
@@ -106,7 +115,7 @@ export class Mirror implements Routes {
 }
 
 function nothing(): Known {
-  return { routes: new Map(), bans: new Map(), nameless: null };
+  return { routes: new Map(), ports: new Set(), bans: new Map(), nameless: null };
 }
 
 /** Adds the last status to a route. Statuses are long and rarely change, so an equal stored string is reused. */

@@ -100,6 +100,7 @@ export const WHAT: Record<string, string> = {
   'server.publicStatus': 'changed the public page',
   'server.wakePolicy': 'changed who can wake it',
   'server.hostname': 'changed the address',
+  'server.network': 'changed its place in a network',
   'server.name.add': 'added an own name',
   'server.name.remove': 'removed a name',
   'server.name.prove': 'found an own name proved by DNS',

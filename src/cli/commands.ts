@@ -4,7 +4,7 @@ import { type Command, type Section, command, isSubject } from './command.ts';
 import { accounts, invite, quota, suspend, unsuspend } from './commands/accounts.ts';
 import { backups } from './commands/backups.ts';
 import { completion } from './commands/completion.ts';
-import { database, ownNames, ports, sftp } from './commands/connections.ts';
+import { database, network, ownNames, ports, sftp } from './commands/connections.ts';
 import { consoleCommand, interactive, say } from './commands/console.ts';
 import { createServer, deleteServer, templates } from './commands/create.ts';
 import { events, metrics } from './commands/events.ts';
@@ -85,7 +85,7 @@ const COMPLETED: readonly Section[] = [
   { title: 'Contents of a server', entries: [backups, worlds, files, sftp, mods] },
   {
     title: 'Settings of a server',
-    entries: [settings, software, back, wake, schedules, members, ports, ownNames, database, webhooks, audit],
+    entries: [settings, software, back, wake, schedules, members, ports, ownNames, network, database, webhooks, audit],
   },
   { title: 'Money', entries: [wallet, usage] },
   {

@@ -164,7 +164,8 @@ const SECONDS: Record<string, number> = {
 export function spanSeconds(name: string, text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,6}) ?(s|min|m|h|d|days?|w|weeks?)$/.exec(text.trim()) ?? [];
   const each = SECONDS[unit.replace(/^(day|week)s$/, '$1')];
-  if (each === undefined || Number(count) === 0) throw wrongUsage(`--${name} must look like 30s, 10min, 12h, 7d or 2w.`);
+  if (each === undefined || Number(count) === 0)
+    throw wrongUsage(`--${name} must look like 30s, 10min, 12h, 7d or 2w.`);
   return Number(count) * each;
 }
 

@@ -149,7 +149,7 @@ async function openEngine(options: GameHostOptions, installation: string): Promi
     if (wanted !== image) return false;
     // Imported here, so that starts without a build do not spend time on it.
     const { buildSandboxImage } = await import('./docker/sandbox-image.ts');
-    await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
+    await buildSandboxImage(docker, image, (line) => log.info({ image }, line));
     return true;
   };
   const logDir = join(settings.dataDir, 'logs');

@@ -7,37 +7,32 @@ import { dockerOptions } from './docker/host.ts';
 import { INSTALLATION, SERVER } from './process/games.ts';
 import { processTable } from './process/table.ts';
 
-export interface GamesElsewhereOptions {
-  /** See `installationOf`. */
-  installation: string;
-  /** The folder in which this installation's games run from now on. */
-  dataDir: string;
-  dockerHost: string;
-}
-
 const DOCKER_MS = 5_000;
 
 /**
  * Rejects with FAILED_PRECONDITION GAMES_RUN if games of this installation run on this machine with folders outside
  * `dataDir`, for example after that directory was moved or copied. A service in `dataDir` would start the same servers
- * a second time.
+ * a second time. `installation`: see `installationOf`.
  */
-export async function refuseGamesElsewhere(options: GamesElsewhereOptions): Promise<void> {
-  const found = await Promise.all([processesElsewhere(options), containersElsewhere(options)]);
+export async function refuseGamesElsewhere(installation: string, dataDir: string, dockerHost: string): Promise<void> {
+  const found = await Promise.all([
+    processesElsewhere(installation, dataDir),
+    containersElsewhere(installation, dataDir, dockerHost),
+  ]);
   const servers = [...new Set(found.flat())].toSorted();
   if (servers.length === 0) return;
   const sentence = `Games of this installation still run, with their files in another folder: ${servers.join(', ')}. Put them to sleep first: DATA_DIR=<that folder> npm run stop`;
   throw new StatusError('FAILED_PRECONDITION', 'GAMES_RUN', sentence);
 }
 
-async function processesElsewhere({ installation, dataDir }: GamesElsewhereOptions): Promise<string[]> {
+async function processesElsewhere(installation: string, dataDir: string): Promise<string[]> {
   const pids = await processTable.withEnvironment(`${INSTALLATION}=${installation}`);
   const servers = await Promise.all(pids.map((pid) => processTable.variable(pid, SERVER)));
   const isHere = (id: string) => existsSync(join(dataDir, 'run', `${id}.json`));
   return servers.filter((id) => id !== undefined && !isHere(id)) as string[];
 }
 
-async function containersElsewhere({ installation, dataDir, dockerHost }: GamesElsewhereOptions): Promise<string[]> {
+async function containersElsewhere(installation: string, dataDir: string, dockerHost: string): Promise<string[]> {
   const options = dockerOptions(dockerHost);
   if (options.socketPath !== undefined && !existsSync(options.socketPath)) return [];
   const docker = new (await import('dockerode')).default(options);

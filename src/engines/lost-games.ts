@@ -14,7 +14,7 @@ export interface LostGame {
  * Returns the node that a game waits for, because the game can neither be reached nor started elsewhere. Undefined if
  * its node responds or is certainly off.
  */
-export function lostGame(nodes: Pick<EngineNodes, 'whereIs'> | undefined, serverId: string): LostGame | undefined {
+export function lostGame(nodes: EngineNodes | undefined, serverId: string): LostGame | undefined {
   const node: EngineNode | undefined = nodes?.whereIs(serverId);
   return node === undefined || node.waitsSince === null ? undefined : { node: node.name, since: node.waitsSince };
 }
@@ -30,7 +30,7 @@ export interface LostGames {
 }
 
 export interface LostGamesOptions {
-  nodes: Pick<EngineNodes, 'list' | 'whereIs'>;
+  nodes: EngineNodes;
   servers: { live(): { row: { id: string } }[] };
   clock: Clock;
   log: Log;

@@ -129,7 +129,7 @@ export class Files {
     return await this.#growing(serverId, 0, async (files, room) => {
       let addedBytes = 0;
       const beforePiece = patiently(room, patience, (bytes) => (addedBytes += bytes));
-      const copied = await files.copy(from, to, { beforePiece });
+      const copied = await files.copy(from, to, beforePiece);
       return { result: copied, addedBytes };
     });
   }

@@ -18,13 +18,11 @@ export interface CoreRules {
   operatorsWriteAlone: boolean;
 }
 
-export interface CoreRulesOptions {
-  trusted: TrustedWithCode;
-  /** Whether an account is an operator's. Called each time, because the answer can change. */
-  isOperatorAccount: (accountId: string) => Promise<boolean>;
-}
-
-export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions): CoreRules {
+/** `isOperatorAccount` is called each time, because the answer can change. */
+export function createCoreRules(
+  trusted: TrustedWithCode,
+  isOperatorAccount: (accountId: string) => Promise<boolean>,
+): CoreRules {
   return {
     async require({ accountId, type }) {
       if (type === SANDBOX || trusted === 'everybody') return;

@@ -85,7 +85,7 @@ function foldersOf(name: string): string[] {
 }
 
 /** Returns the size of a world's files. A folder that has gone since the listing counts as 0. */
-export async function worldBytes(jail: Jail, { folders }: Pick<World, 'folders'>): Promise<number> {
+export async function worldBytes(jail: Jail, { folders }: { folders: readonly string[] }): Promise<number> {
   let bytes = 0;
   for (const folder of folders) {
     try {

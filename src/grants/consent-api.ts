@@ -10,11 +10,6 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { type ConsentRequest, type Grants, grantNotFound } from './grants.ts';
 import type { GuessLimit } from './limits.ts';
 
-/** Dependencies of these operations. */
-interface Needs extends Accounts, CodeLookup {
-  grants: Grants;
-}
-
 const UserCode = message({ userCode: text(64).min(1, 'is required') });
 
 const DeviceRequest = z
@@ -38,7 +33,7 @@ const DeviceRequest = z
  * PASSWORD_REQUIRED, and the errors of `Grants.approve`.
  */
 export async function approveGrant(
-  services: Accounts & Needs,
+  services: Accounts & CodeLookup,
   principal: SessionPrincipal,
   { id, client }: ConsentRequest,
 ): Promise<void> {
@@ -86,17 +81,17 @@ export const DenyDevice = operation({
  * Operations that decide on a device by its code. All count wrong codes: NOT_FOUND GRANT_NOT_FOUND for unknown, expired
  * and used ones alike, and RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
-export const deviceOperations = (needs: Needs): readonly Served[] => [
+export const deviceOperations = (services: Accounts & CodeLookup): readonly Served[] => [
   serve(LookUpDevice, async ({ body, principal, browser }) => {
-    const { client, ...request } = await waitingGrant(needs, body.userCode, principal, browser.address);
+    const { client, ...request } = await waitingGrant(services, body.userCode, principal, browser.address);
     return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
   }),
   serve(ApproveDevice, async ({ body, principal, browser }) =>
-    approveGrant(needs, principal, await waitingGrant(needs, body.userCode, principal, browser.address)),
+    approveGrant(services, principal, await waitingGrant(services, body.userCode, principal, browser.address)),
   ),
   serve(DenyDevice, async ({ body, principal, browser }) => {
-    const { id } = await waitingGrant(needs, body.userCode, principal, browser.address);
-    await needs.grants.deny(id, principal);
+    const { id } = await waitingGrant(services, body.userCode, principal, browser.address);
+    await services.grants.deny(id, principal);
   }),
 ];
 

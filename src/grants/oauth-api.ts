@@ -21,12 +21,6 @@ import {
   tokenReply,
 } from './messages.ts';
 
-/** Dependencies of these operations. */
-interface Needs extends DeviceNeeds {
-  store: Store;
-  clock: Clock;
-}
-
 /** RFC 8628 §3.4. */
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -107,7 +101,7 @@ export const RevokeToken = operation({
   errors: grantErrors(['invalid_client', 'invalid_request', 'unsupported_token_type']),
 });
 
-async function requireClient({ store }: Needs, clientId: string): Promise<void> {
+async function requireClient(store: Store, clientId: string): Promise<void> {
   if (!(await findClient(store, clientId))) throw grantError('invalid_client');
 }
 
@@ -115,18 +109,18 @@ async function requireClient({ store }: Needs, clientId: string): Promise<void> 
  * Device authorization with forms as in RFC 8628, for registered apps and their OAuth libraries; described by RFC 8414
  * metadata. Apps are public clients: they have no secret.
  */
-export const oauthOperations = (needs: Needs): readonly Served[] => [
+export const oauthOperations = (needs: DeviceNeeds & { store: Store; clock: Clock }): readonly Served[] => [
   serve(
     DeviceAuthorization,
     ({ body, caller }) => startGrant(needs, caller, { clientId: body.client_id, scope: body.scope ?? '' }),
     (caller) => takeStart(needs, caller),
   ),
   serve(DeviceToken, async ({ body, received }) => {
-    await requireClient(needs, body.client_id);
+    await requireClient(needs.store, body.client_id);
     return tokenReply(await needs.grants.poll(body.device_code, body.client_id, received()));
   }),
   serve(RevokeToken, async ({ body }) => {
-    await requireClient(needs, body.client_id);
+    await requireClient(needs.store, body.client_id);
     // A key of the command line, which its user revokes in the browser. Reporting success would be wrong.
     if (parseToken(body.token) === 'key') throw grantError('unsupported_token_type');
     await revokeAppToken(needs, body.client_id, body.token);

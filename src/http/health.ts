@@ -20,12 +20,6 @@ const ReadyReply = z.object({
 });
 type Ready = z.output<typeof ReadyReply>;
 
-/** Dependencies of these operations. */
-interface Needs {
-  readiness: Readiness;
-  clock: Clock;
-}
-
 export const Health = operation({
   id: 'Health',
   method: 'get',
@@ -53,20 +47,20 @@ export const GetReadiness = operation({
  * Operations that report whether the process is alive and whether its parts are ready. They name failed parts without
  * the reason, because they require no authentication.
  */
-export function healthOperations(needs: Needs): readonly Served[] {
+export function healthOperations(readiness: Readiness, clock: Clock): readonly Served[] {
   /** Runs one check at a time and caches its answer. */
   const answers = createCache<Ready>({ most: 1, ttlMs: () => KEPT_MS });
   return [
     serve(Health, async () => ({ status: 'ok' })),
     serve(GetReadiness, async ({ response }) => {
-      const answer = await answers.get('', needs.clock.now(), () => checkAll(needs));
+      const answer = await answers.get('', clock.now(), () => checkAll(readiness, clock));
       response.status = answer.ready ? 200 : 503;
       return answer;
     }),
   ];
 }
 
-async function checkAll({ readiness, clock }: Needs): Promise<Ready> {
+async function checkAll(readiness: Readiness, clock: Clock): Promise<Ready> {
   const parts = Object.fromEntries(
     await Promise.all(
       Object.entries(readiness).map(async ([name, check]) => [name, await outcome(check, clock)] as const),

@@ -11,20 +11,23 @@ import { requireNameable, walk } from './tree.ts';
 
 const CHUNK_BYTES = 256 * KIB;
 
-export interface CopyOptions {
-  /**
-   * Called before each piece with the bytes that it takes in addition to its entry (0 for a directory). An error it
-   * throws ends the copy.
-   */
-  beforePiece?: (bytes: number) => Promise<void>;
-}
+/**
+ * Called before each piece with the bytes that it takes in addition to its entry (0 for a directory). An error it
+ * throws ends the copy.
+ */
+type BeforePiece = (bytes: number) => Promise<void>;
 
 /**
  * Copies a file, or a directory with its contents, to a path that must not exist. Returns the number of bytes copied.
  * The copy appears at once and complete, or not at all. Leaves out links, pipes, sockets and devices, and copies
  * secrets as they are shown.
  */
-export async function copyPath(cell: Cell, from: Names, to: Names, options: CopyOptions = {}): Promise<number> {
+export async function copyPath(
+  cell: Cell,
+  from: Names,
+  to: Names,
+  beforePiece: BeforePiece = async () => {},
+): Promise<number> {
   requireVisible(cell, from);
   requireWritable(cell, to);
   requireOutside(from, to);
@@ -40,18 +43,19 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
     if (!stats) throw refused('ENOENT', joinNames(from));
     const kind = kindOf(stats);
     if (kind === 'link') throw refused('ELOOP', joinNames(from));
-    if (kind !== 'directory') return await copyFile(stage.cell, await openMet(cell, dir, name, from), [name], options);
+    if (kind !== 'directory')
+      return await copyFile(stage.cell, await openMet(cell, dir, name, from), [name], beforePiece);
     await makeDirectoryAt(stage.cell, [name]);
     await using inside = await openDirectory(dir, name);
     let bytes = 0;
     for await (const met of walk(inside)) {
       requireNameable(to, met.path);
-      await options.beforePiece?.(0);
+      await beforePiece(0);
       const names = [name, ...met.path.split('/')];
       if (met.kind === 'directory') await makeDirectoryAt(stage.cell, names);
       else {
         const file = await openMet(cell, met.dir, met.name, [...from, ...met.path.split('/')]);
-        bytes += await copyFile(stage.cell, file, names, options);
+        bytes += await copyFile(stage.cell, file, names, beforePiece);
       }
     }
     return bytes;
@@ -61,7 +65,7 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
 }
 
 /** Copies as many bytes as the file has when it is opened, so that copying a growing file ends. */
-async function copyFile(into: Cell, file: JailFile, names: Names, options: CopyOptions): Promise<number> {
+async function copyFile(into: Cell, file: JailFile, names: Names, beforePiece: BeforePiece): Promise<number> {
   await using source = file;
   const { sizeBytes, mode } = await source.stat();
   await using copy = await openFile(into, names, { write: true, create: true, exclusive: true, mode });
@@ -69,7 +73,7 @@ async function copyFile(into: Cell, file: JailFile, names: Names, options: CopyO
   while (done < sizeBytes) {
     const chunk = await source.read(done, Math.min(CHUNK_BYTES, sizeBytes - done));
     if (chunk.length === 0) break;
-    await options.beforePiece?.(spaceOf(done + chunk.length) - spaceOf(done));
+    await beforePiece(spaceOf(done + chunk.length) - spaceOf(done));
     await copy.write(done, chunk);
     done += chunk.length;
   }

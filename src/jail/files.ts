@@ -44,12 +44,6 @@ export interface Attributes {
   modifiedAt?: number;
 }
 
-export interface StreamOptions {
-  start?: number;
-  end?: number;
-  keepOpen?: boolean;
-}
-
 /** An open file. Its opener must close it, with `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
   /** The descriptor for a worker to read; undefined if the shown content differs from the disk. */
@@ -65,7 +59,7 @@ export interface JailFile extends AsyncDisposable {
   /** Reads bytes from `position` into a buffer and returns their number. */
   readInto(buffer: Buffer, position: number): Promise<number>;
   /** Streams the bytes from `start` to `end`, both inclusive. Closes the file at the end unless `keepOpen` is set. */
-  stream(options?: StreamOptions): Readable;
+  stream(options?: { start?: number; end?: number; keepOpen?: boolean }): Readable;
   write(position: number, data: Uint8Array): Promise<void>;
   truncate(sizeBytes: number): Promise<void>;
   setAttributes(attributes: Attributes): Promise<void>;
@@ -215,7 +209,7 @@ async function writeAll(file: FileHandle, position: number, data: Uint8Array): P
  * Creates a stream that can leave the file open. Node's own file streams close the file when they are destroyed,
  * whatever their options.
  */
-function streamOf(file: FileHandle, { start = 0, end = Infinity, keepOpen = false }: StreamOptions = {}): Readable {
+function streamOf(file: FileHandle, { start = 0, end = Infinity, keepOpen = false } = {}): Readable {
   let position = start;
   async function next(): Promise<Buffer | null> {
     const length = Math.min(CHUNK_BYTES, end + 1 - position);

@@ -8,11 +8,11 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Log } from '../kernel/log.ts';
 import { type Cell, type Entry, entryOf, inDirectory, makeParents, requireVisible } from './cell.ts';
 import type { Change } from './change-lock.ts';
-import { type CopyOptions, copyPath } from './copy.ts';
+import { copyPath } from './copy.ts';
 import { type Named, allNamesIn, foundIn, openPath, requireProc, statAll, statEntry } from './descriptors.ts';
 import { fileError, refused } from './errors.ts';
 import { type Attributes, type JailFile, type OpenOptions, openFile, openMet, setAttributes } from './files.ts';
-import { type RenameOptions, makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './moves.ts';
+import { makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './moves.ts';
 import { type Names, parsePath, splitLast } from './path.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { type ReplaceOptions, type Replacement, replaceFile } from './replace.ts';
@@ -87,9 +87,9 @@ export interface Jail extends AsyncDisposable {
   open(path: string, options?: OpenOptions): Promise<JailFile>;
   replace(path: string, options?: ReplaceOptions): Promise<Replacement>;
   mkdir(path: string): Promise<void>;
-  rename(from: string, to: string, options?: RenameOptions): Promise<void>;
+  rename(from: string, to: string, options?: { replace?: boolean }): Promise<void>;
   /** Returns the number of bytes copied. */
-  copy(from: string, to: string, options?: CopyOptions): Promise<number>;
+  copy(from: string, to: string, beforePiece?: (bytes: number) => Promise<void>): Promise<number>;
   remove(path: string): Promise<void>;
   /** Removes a directory if nothing is in it. */
   rmdir(path: string): Promise<void>;

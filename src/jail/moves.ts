@@ -16,11 +16,6 @@ import { protectedPath } from './secrets.ts';
 import { erase, moveDirectory, moveToFree, openTemps, tempName } from './temps.ts';
 import { requireNameable, walk } from './tree.ts';
 
-export interface RenameOptions {
-  /** Replaces an existing file. Default: rejects with ALREADY_EXISTS PATH_EXISTS. */
-  replace?: boolean;
-}
-
 /** Creates a directory and its parents. Rejects with ALREADY_EXISTS PATH_EXISTS. */
 export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
   requireWritable(cell, names);
@@ -35,7 +30,7 @@ export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
  * Renames or moves an entry, a link itself rather than its target. A masked file can be moved only to a path where it
  * is masked, too.
  */
-export async function renamePath(cell: Cell, from: Names, to: Names, { replace = false }: RenameOptions = {}) {
+export async function renamePath(cell: Cell, from: Names, to: Names, { replace = false } = {}) {
   const [source, target] = [splitLast(from), splitLast(to)];
   requireVisible(cell, from);
   requireWritable(cell, to);

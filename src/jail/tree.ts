@@ -24,16 +24,6 @@ export interface Met {
   name: Buffer;
 }
 
-export interface WalkOptions {
-  /** Whether the directory is a data root, whose hidden files are skipped. */
-  guarded?: boolean;
-  /**
-   * Awaited before any directory is closed. Must settle once no code uses the directory any more, and must never
-   * reject.
-   */
-  leaving?: () => Promise<unknown>;
-}
-
 /**
  * Maximum depth of a walk, since a game can create directories deeper than any path of the API. Each level takes two
  * descriptors.
@@ -51,9 +41,14 @@ interface Level {
 /**
  * Yields everything below an open directory, each directory before its contents. Skips links, pipes, sockets and
  * devices, and entries that vanish meanwhile. Throws FAILED_PRECONDITION TREE_TOO_DEEP beyond 512 levels.
+ *
+ * `guarded`: whether the directory is a data root, whose hidden files are skipped. `leaving` is awaited before any
+ * directory is closed. It must settle once no code uses the directory any more, and must never reject.
  */
-export async function* walk(root: FileHandle, options: WalkOptions = {}): AsyncGenerator<Met> {
-  const { guarded = false, leaving = async () => {} } = options;
+export async function* walk(
+  root: FileHandle,
+  { guarded = false, leaving = async () => {} }: { guarded?: boolean; leaving?: () => Promise<unknown> } = {},
+): AsyncGenerator<Met> {
   const levels: Level[] = [{ dir: root, found: eachIn(root), path: '', bytes: undefined }];
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {

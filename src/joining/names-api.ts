@@ -99,7 +99,7 @@ export const nameOperations = (
       const { name, provedAt, expiresAt } = each;
       if (!isOwn(each)) return { name, state: 'former', expiresAt };
       const { name: txtName, value: txtValue } = ownNames.proofOf(each);
-      const hasName = host !== 'localhost' && !host.endsWith('.localhost');
+      const hasName = host !== '' && host !== 'localhost' && !host.endsWith('.localhost');
       const srv = hasName ? `_minecraft._tcp.${name}. 3600 IN SRV 0 5 ${port} ${host}.` : '';
       return { name, state: provedAt === null ? 'pending' : 'proved', provedAt, expiresAt, txtName, txtValue, srv };
     });

@@ -26,6 +26,8 @@ import { openProxies } from './link/open-proxies.ts';
 import { mountStatus } from './pages.ts';
 import { nameOperations } from './names-api.ts';
 import { mountNames } from './names-pages.ts';
+import { networkOperations } from './network-api.ts';
+import { mountNetwork } from './network-pages.ts';
 import type { OwnNames } from './own-names.ts';
 import { noticePlayers } from './player-notices.ts';
 import { publicSettingOperations } from './public-setting-api.ts';
@@ -149,7 +151,7 @@ export function joiningFeature(
   { publicStatuses, wakePolicies }: { publicStatuses: PublicStatuses; wakePolicies: WakePolicies },
   shown: { blocks: ServerBlocks; serverView: ServerView; addresses: Addresses },
   clientAddress: (request: IncomingMessage) => string,
-  baseUrl: string,
+  { baseUrl, networkPorts }: { baseUrl: string; networkPorts: { from: number; to: number } },
 ): Feature {
   const { servers, serveServer, clock } = shared;
   const { serverView, addresses } = shown;
@@ -162,10 +164,12 @@ export function joiningFeature(
       ...wakePolicyOperations({ serveServer, servers, wakePolicies, clock, withLock }),
       ...publicStatusOperations({ publicStatusReader }),
       ...nameOperations(shared, ownNames, addresses),
+      ...networkOperations(shared, serverView, networkPorts),
     ],
     panel(panel) {
       mountJoiningSettings(panel);
       mountNames(panel);
+      mountNetwork(panel);
       mountPublicSettings(panel, baseUrl);
     },
     pages: (_, router) => mountStatus(router, publicStatusReader, clientAddress, baseUrl),

@@ -1,6 +1,6 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
-import { type Nameless, isNameless } from '../../proxy/hostname.ts';
+import { type Nameless, isNameless, keyOfPort } from '../../proxy/hostname.ts';
 import {
   type Address,
   type InLine,
@@ -60,6 +60,8 @@ export class Routing implements Routes, Wake {
       return route && { lines: statusLines(route), maxPlayers: route.maxPlayers };
     },
     wake: async (serverId, ip) => {
+      // Only the front wakes a private backend.
+      if (!this.#ages.has(serverId)) throw refusalOf(serverNotFound(serverId));
       try {
         await this.#knock(serverId, BEDROCK, (row) => this.#joinPolicy.mayWakeUnnamed(row, ip));
       } catch (error) {
@@ -83,6 +85,7 @@ export class Routing implements Routes, Wake {
   readonly #names = new Map<string, string>();
   /** Further names by server, without those of other servers. Each has the same route as the server's own name. */
   readonly #aliases = new Map<string, readonly string[]>();
+  /** When each public server was created. Private backends are at no name, and no default server. */
   readonly #ages = new Map<string, number>();
   /**
    * The id of the oldest server; undefined until it is looked up. Cached because strangers may look up unknown names at
@@ -147,7 +150,7 @@ export class Routing implements Routes, Wake {
     for (const sleeper of sleepers) {
       const name = this.#nameOf(sleeper);
       this.#names.set(sleeper.id, name);
-      this.#ages.set(sleeper.id, sleeper.createdAt);
+      if (sleeper.networkPort === null) this.#ages.set(sleeper.id, sleeper.createdAt);
       this.#set(name, sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
     }
     if (localhost?.id === undefined) this.#setLocalhost(this.#oldestId());
@@ -174,7 +177,7 @@ export class Routing implements Routes, Wake {
    */
   meant(): FallbackServer | undefined {
     const defaultServer = this.#defaultServer;
-    if (this.#names.has(defaultServer)) return { id: defaultServer, byAnyName: true, isAddressed: true };
+    if (this.#ages.has(defaultServer)) return { id: defaultServer, byAnyName: true, isAddressed: true };
     if (this.#publicHost !== 'localhost') return undefined;
     const id = this.#atLocalhost ?? this.#oldestId();
     return id === undefined
@@ -269,7 +272,9 @@ export class Routing implements Routes, Wake {
     return { host, unlessBelow: server.byAnyName ? this.#publicHost.toLowerCase() : null };
   }
 
-  #nameOf({ hostname }: RouteRow): string {
+  /** Returns the key of a server's route: its host name, or the port of a private backend. */
+  #nameOf({ hostname, networkPort }: RouteRow): string {
+    if (networkPort !== null) return keyOfPort(networkPort);
     return `${hostname}.${this.#publicHost}`.toLowerCase();
   }
 
@@ -289,23 +294,29 @@ export class Routing implements Routes, Wake {
     const before = this.#names.get(id);
     const isGone = now === null || now.state === 'deleting';
     const name = isGone ? undefined : this.#nameOf(now.row);
+    const isPublic = !isGone && now.row.networkPort === null;
     if (name === undefined) {
       this.#names.delete(id);
       this.#translators?.forget(id);
-      this.#ages.delete(id);
-      this.#oldest = undefined;
-      if (this.#atLocalhost === id) this.#atLocalhost = undefined;
     }
+    if (!isPublic) this.#hide(id);
     if (before !== undefined && before !== name) this.#set(before, undefined);
-    if (isGone) for (const alias of this.#aliases.get(id) ?? []) this.#put(alias, undefined);
     if (isGone || name === undefined) return;
     this.#names.set(id, name);
-    if (!this.#ages.has(id)) {
+    if (isPublic && !this.#ages.has(id)) {
       this.#oldest = undefined;
       if (this.#atLocalhost === undefined) this.#setLocalhost(id);
     }
-    this.#ages.set(id, now.row.createdAt);
+    if (isPublic) this.#ages.set(id, now.row.createdAt);
     this.#renew(now);
+  }
+
+  /** Removes what leads players without its own name to a server, and its further names. */
+  #hide(id: string): void {
+    if (!this.#ages.delete(id)) return;
+    this.#oldest = undefined;
+    if (this.#atLocalhost === id) this.#atLocalhost = undefined;
+    for (const alias of this.#aliases.get(id) ?? []) this.#put(alias, undefined);
   }
 
   #foundOrLost(id: string): void {
@@ -335,7 +346,8 @@ export class Routing implements Routes, Wake {
     const known = this.#plain.get(name);
     const route = known && withRefusal(known, this.#wakeability.lineOf(known.serverId));
     this.#put(name, route);
-    if (route) for (const alias of this.#aliases.get(route.serverId) ?? []) this.#put(alias, this.#routes.get(name));
+    if (!route || !this.#ages.has(route.serverId)) return;
+    for (const alias of this.#aliases.get(route.serverId) ?? []) this.#put(alias, this.#routes.get(name));
   }
 
   #put(name: string, route: Route | undefined): void {

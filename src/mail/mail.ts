@@ -23,10 +23,10 @@ export class Post {
   /** Whether a mail server is set up. Without one, e-mails (logged instead) must contain no secrets. */
   readonly isSetUp: boolean;
   readonly #mailer: Mailer;
-  readonly #log: Pick<Log, 'error'>;
+  readonly #log: Log;
   readonly #running = new Set<Promise<void>>();
 
-  constructor(mailer: Mailer, log: Pick<Log, 'error'>, { baseUrl, isSetUp }: { baseUrl: string; isSetUp: boolean }) {
+  constructor(mailer: Mailer, log: Log, { baseUrl, isSetUp }: { baseUrl: string; isSetUp: boolean }) {
     this.#mailer = mailer;
     this.#log = log;
     this.baseUrl = baseUrl;

@@ -6,30 +6,16 @@ import { invalidFields } from '../http/errors.ts';
 import { line, message } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type AuditActor, auditActorOf } from '../audit/audit.ts';
 import { causeOf } from '../access/caller.ts';
 import { PLATFORMS, PackPlatform } from '../servers/api/fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
-import type { ServeServer } from '../servers/api/operation.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import { wrongState } from '../servers/refusals.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import type { Servers } from '../servers/servers.ts';
 import type { Mods } from './mods.ts';
-
-/** Dependencies of these operations. */
-interface Needs {
-  serverView: ServerView;
-  clock: Clock;
-  /** Rejects if the server must not run its core. */
-  mayRun: (row: ServerRow) => Promise<void>;
-  mods: Mods;
-  serveServer: ServeServer;
-  servers: Servers;
-  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<string> };
-}
+import type { Shared } from '../servers/shared.ts';
 
 export const SetModpack = operation({
   id: 'SetModpack',
@@ -82,13 +68,19 @@ function requireRest(state: string, server: string): void {
   throw wrongState(`SERVER_${state.toUpperCase()}`, sentence, { server, state });
 }
 
-export const modpackOperations = (needs: Needs): readonly Served[] => [
-  needs.serveServer(SetModpack, async ({ server, body, principal, signal }) => {
-    const { servers, clock, worlds, mods } = needs;
+export const modpackOperations = (
+  { servers, serveServer, clock }: Shared,
+  mods: Mods,
+  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal): Promise<string> },
+  /** Rejects if the server must not run its core. */
+  mayRun: (row: ServerRow) => Promise<void>,
+  serverView: ServerView,
+): readonly Served[] => [
+  serveServer(SetModpack, async ({ server, body, principal, signal }) => {
     const { row } = server;
     check(row, body);
     // Also checked before the backup, to avoid a useless one.
-    await needs.mayRun(row);
+    await mayRun(row);
     const cause = causeOf(principal);
     requireRest(server.state, row.id);
     const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
@@ -99,6 +91,6 @@ export const modpackOperations = (needs: Needs): readonly Served[] => [
       { type: 'REINSTALL', at: clock.now(), cause },
       { ...fields, pendingUpdate: null },
     );
-    return needs.serverView(now);
+    return serverView(now);
   }),
 ];

@@ -145,7 +145,7 @@ export async function listListeners(
   return (await db.query<WebhookRow>(sql, [accountId, serverId])).filter((row) => kindsOf(row).includes(kind));
 }
 
-export function kindsOf({ kinds }: Pick<WebhookRow, 'kinds'>): NoticeKind[] {
+export function kindsOf({ kinds }: { kinds: string }): NoticeKind[] {
   return JSON.parse(kinds) as NoticeKind[];
 }
 

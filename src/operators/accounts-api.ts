@@ -16,7 +16,7 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { listSecondFactorUsers } from '../accounts/second-factor-rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Tx } from '../store/store.ts';
+import type { Sql, Tx } from '../store/store.ts';
 import type { Suspensions } from './suspensions.ts';
 
 /** Dependencies of these operations. */
@@ -220,7 +220,7 @@ async function posted(tx: Tx, posting: Posting): Promise<boolean> {
   }
 }
 
-async function knownAccount(db: Pick<Tx, 'query'>, accountId: string): Promise<ListedAccount> {
+async function knownAccount(db: Sql, accountId: string): Promise<ListedAccount> {
   const account = await findListedAccount(db, accountId);
   if (account) return account;
   throw new StatusError('NOT_FOUND', 'ACCOUNT_NOT_FOUND', 'There is no such account.', { metadata: { accountId } });

@@ -36,7 +36,7 @@ export function createMojangProfiles(apiUrl: string, clock: Clock, fetch = globa
     const { response, said } = await askOnce(url, Answer, { withinMs: FETCH_MS, maxBytes: MAX_BYTES, fetch });
     if (said) return profileIn(said);
     if (response.status === 204 || response.status === 404) return undefined;
-    if (response.status === 429) busyUntil = clock.now() + (retryAfterMs(response) || BUSY_MS);
+    if (response.status === 429) busyUntil = clock.now() + (retryAfterMs(response.headers) || BUSY_MS);
     throw new Error(`accounts: HTTP ${response.status}`);
   }
 

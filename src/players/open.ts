@@ -37,8 +37,9 @@ export function openPlayers(
     owner: FileOwner | undefined;
   },
 ): Feature {
-  const { profiles, pinger, playerFiles } = parts;
-  const players = new Players(shared, access, { files: createPlayerListFiles(parts), profiles, pinger });
+  const { profiles, pinger, playerFiles, files, dataDir, lock, owner } = parts;
+  const lists = createPlayerListFiles(files, dataDir, lock, owner);
+  const players = new Players(shared, access, { files: lists, profiles, pinger });
   shared.onClose(liftEndedBans(shared, access, playerFiles));
   return { operations: playerOperations(shared, players), panel: mountPlayerPages };
 }

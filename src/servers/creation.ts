@@ -131,6 +131,8 @@ function newRow(wanted: CompleteRequest, names: Names, at: number): ServerRow {
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,
+    networkFront: '',
+    networkPort: null,
     clientVersions: 'auto',
     jvmPreset: 'default',
     jvmOptions: '',

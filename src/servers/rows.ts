@@ -49,6 +49,10 @@ export interface ServerRow extends OwnerSettings {
   alertWebhookUrl: string;
   sftpEnabled: boolean;
   waitingRoom: boolean;
+  /** The server in front of this private backend, or `external`; '' if this server is public. */
+  networkFront: string;
+  /** The port at which the front finds this private backend; null if this server is public. */
+  networkPort: number | null;
   /** Client versions that can play: see `ClientVersions`. */
   clientVersions: ClientVersions;
   builds: Builds;
@@ -80,6 +84,7 @@ const ROUTE_COLUMNS = [
   'id',
   'name',
   'hostname',
+  'networkPort',
   'state',
   'type',
   'motd',
@@ -112,6 +117,8 @@ export const servers = new EntitySchema<ServerRow>({
     alertWebhookUrl: text,
     sftpEnabled: boolean,
     waitingRoom: boolean,
+    networkFront: text,
+    networkPort: { type: 'integer', nullable: true },
     clientVersions: text,
     jvmPreset: text,
     jvmOptions: text,
@@ -127,7 +134,7 @@ export const servers = new EntitySchema<ServerRow>({
     coldStartsMs: json,
     snapshot: text,
   },
-  uniques: [{ columns: ['hostname'] }],
+  uniques: [{ columns: ['hostname'] }, { columns: ['networkPort'] }],
   indices: [{ columns: ['accountId', 'createdAt', 'id'] }, { columns: ['state', 'id'] }],
   foreignKeys: [ofAccount],
 });
@@ -250,6 +257,12 @@ export async function listRoutes(db: Sql): Promise<RouteRow[]> {
   const columns = ROUTE_COLUMNS.map((name) => `"${name}"`).join(', ');
   const rows = await db.query<StoredRoute>(`SELECT ${columns} FROM "servers"`);
   return rows.map(routeRow);
+}
+
+/** Returns the ports of all private backends, including those being deleted. */
+export async function listNetworkPorts(db: Sql): Promise<number[]> {
+  const sql = 'SELECT "networkPort" FROM "servers" WHERE "networkPort" IS NOT NULL';
+  return (await db.query<{ networkPort: number }>(sql)).map(({ networkPort }) => networkPort);
 }
 
 /** Returns the ids of all servers, including those being deleted. */

@@ -111,7 +111,7 @@ test('closing waits for e-mails in preparation, and their errors are logged', as
   const { onClose, close } = createClosers();
   const logged: unknown[] = [];
   const log = { error: (...given: unknown[]) => void logged.push(given) };
-  const post = new Post({ send: async () => {} }, log, { baseUrl: '', isSetUp: true });
+  const post = new Post({ send: async () => {} }, log as never, { baseUrl: '', isSetUp: true });
   onClose(() => post.settled());
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const error = new Error('the database is away');

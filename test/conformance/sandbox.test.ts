@@ -34,7 +34,7 @@ const asProcess: MakeEngine = async (_, dir) =>
 
 const inContainer: MakeEngine = async (t, dir) => {
   const docker = new Docker();
-  await buildSandboxImage({ docker, tag: DEFAULT_SANDBOX_IMAGE, progress: () => undefined });
+  await buildSandboxImage(docker, DEFAULT_SANDBOX_IMAGE, () => {});
   return createDockerEngine({ installation: `s${randomBytes(5).toString('hex')}`, logDir: join(dir, 'logs'), log });
 };
 
@@ -55,6 +55,8 @@ const row: ServerRow = {
   alertWebhookUrl: '',
   sftpEnabled: false,
   waitingRoom: false,
+  networkFront: '',
+  networkPort: null,
   clientVersions: 'auto',
   jvmPreset: 'default',
   jvmOptions: '',

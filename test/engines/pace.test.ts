@@ -3,7 +3,7 @@ import { Pace } from '../../src/engines/docker/pace.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
 test('the log pace requests a rest once the amount of a window is used up', async (t) => {
-  const pace = new Pace({ amount: 100, windowMs: 200, clock: fakeClock() });
+  const pace = new Pace({ amount: 100, windowMs: 200 }, fakeClock());
   t.deepEqual([pace.take(60), pace.take(39), pace.take(1)], [false, false, true]);
   t.is(pace.fullWindows, 0);
   const stop = new AbortController();
@@ -16,7 +16,7 @@ test('the log pace requests a rest once the amount of a window is used up', asyn
 
 test('a rest ends with its window, and full windows are counted until one is not used up', async (t) => {
   const clock = fakeClock();
-  const pace = new Pace({ amount: 10, windowMs: 200, clock });
+  const pace = new Pace({ amount: 10, windowMs: 200 }, clock);
   for (let full = 1; full <= 3; full++) {
     t.true(pace.take(10));
     let isOver = false;

@@ -9,13 +9,14 @@ import { ProcessLogFiles } from '../../src/engines/process/log-files.ts';
 import { runFiles } from '../../src/engines/process/runs.ts';
 import { gameSpec } from '../conformance/game-spec.ts';
 import { freePort } from '../support/service.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
 
 test('a failed start releases its ports', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-process-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const runDir = join(dir, 'run');
   const files = new ProcessLogFiles(runDir);
-  const games = new ProcessGames(runFiles(runDir), files, { now: Date.now }, pino({ level: 'silent' }));
+  const games = new ProcessGames(runFiles(runDir), files, systemClock, pino({ level: 'silent' }));
   const [gamePort, rconPort, managementPort] = [await freePort(), await freePort(), await freePort()];
   const ports = [{ hostPort: await freePort(), containerPort: await freePort(), proto: 'tcp' as const }];
   const spec = { ...gameSpec('alpha', { image: '', dataDir: dir, env: {}, ramMb: 256 }), ports };

@@ -23,6 +23,7 @@ import { freePort } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { writeProgram } from '../support/write-program.ts';
 import { isThorough } from '../support/needs.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
 
 const never = new AbortController().signal;
 
@@ -140,7 +141,7 @@ test('a game that ends while its start is being recorded keeps its exit code', a
       if (noted.exit !== null) endNoted.resolve();
     },
   };
-  const games = new ProcessGames(slow, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const games = new ProcessGames(slow, new ProcessLogFiles(dir), systemClock, log);
   const { spec } = await processBench(t);
   const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
   await games.start(claimed!, { file: process.execPath, args: ['-e', 'process.exit(3)'] }, dir, {});
@@ -235,7 +236,7 @@ test('a game’s end is known even if the disk is full, and is recorded once the
     ...runs,
     update: (noted) => (full ? Promise.reject(new Error('no space left on device')) : runs.update(noted)),
   };
-  const games = new ProcessGames(disk, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const games = new ProcessGames(disk, new ProcessLogFiles(dir), systemClock, log);
   const down = once(games.events, 'event').then(() => once(games.events, 'event'));
   const { spec } = await processBench(t);
   const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
@@ -270,7 +271,7 @@ test('a lookup while a game’s end is being recorded returns its exit code', as
       return found;
     },
   };
-  const games = new ProcessGames(slow, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const games = new ProcessGames(slow, new ProcessLogFiles(dir), systemClock, log);
   const { spec } = await processBench(t);
   const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
   const ended = once(games.events, 'event').then(() => once(games.events, 'event'));

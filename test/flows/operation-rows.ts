@@ -148,6 +148,7 @@ export const ROWS: readonly Row[] = [
     well: { body: { name: 'play.dormouse.invalid' } },
     bad: { body: { name: 'other.example.org' }, code: 'NOT_FOUND' },
   },
+  { id: 'SetServerNetwork', well: { body: { front: 'external' } }, bad: badBody({ front: 'nowhere' }) },
   { id: 'SetServerHostname', well: { body: { hostname: 'renamed' } }, bad: badBody({ hostname: '-' }) },
 
   { id: 'CreateServerDatabase', well: { body: {} }, bad: UNKNOWN_SERVER },

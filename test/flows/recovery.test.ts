@@ -202,7 +202,7 @@ test.runIf(isHere('dockerd'))(
     await own.start();
     // Copy the image, because building it again would take twice as long.
     const machines = new Docker();
-    await buildSandboxImage({ docker: machines, tag: DEFAULT_SANDBOX_IMAGE, progress: () => {} });
+    await buildSandboxImage(machines, DEFAULT_SANDBOX_IMAGE, () => {});
     const loading = await own.docker.loadImage(await machines.getImage(DEFAULT_SANDBOX_IMAGE).get());
     for await (const _ of loading) continue;
     const service = await startService(t, { ENGINE: 'docker', DOCKER_HOST: `unix://${own.socketPath}` });

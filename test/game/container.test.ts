@@ -31,6 +31,8 @@ function row(fields: Partial<ServerRow> = {}): ServerRow {
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,
+    networkFront: '',
+    networkPort: null,
     clientVersions: 'auto',
     jvmPreset: 'default',
     jvmOptions: '',

@@ -70,6 +70,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
 /** Bodies for operations whose example would fail. */
 const BODIES: Record<string, (serverId: string) => object> = {
   CreateServer: () => ({ name: 'Another', ramMb: 256 }),
+  SetServerNetwork: () => ({ front: 'external' }),
   SetServerHostname: (serverId) => ({ hostname: `new-${serverId}` }),
   SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
   CreateTemplate: () => ({ serverId: 'abc', name: 'Usual' }),

@@ -45,7 +45,7 @@ test('deleting the server at localhost does not change the address of other serv
     t.teardown(() => routing.close());
     const meant = () => routing.meant();
     const addresses = new Addresses('localhost', () => 25_565, { meant });
-    const addressOf = (id: string) => addresses.of({ id, hostname: id });
+    const addressOf = (id: string) => addresses.of({ id, hostname: id, networkPort: null });
     return { addressOf, joined: (host: string) => routing.lookup(host)?.serverId };
   };
   await w.create('castle', { createdAt: 1 });

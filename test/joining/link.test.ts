@@ -159,6 +159,7 @@ class FakeProxy {
   readonly wakes: { server: string; gone: AbortController; outcome: Promise<Address | Error> }[] = [];
   readonly learnt: VerifiedAccount[] = [];
   readonly control: Control;
+  readonly ports: number[][] = [];
   wire: Wire | undefined;
   oldWires: Wire[] = [];
 
@@ -173,6 +174,7 @@ class FakeProxy {
           this.leave(this.players.indexOf(each));
       },
       learn: (account) => void this.learnt.push(account),
+      openPorts: (ports) => void this.ports.push([...ports]),
       drain: () => {},
     });
     this.control.sendListening(HERE, false);

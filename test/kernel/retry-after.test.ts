@@ -1,7 +1,7 @@
 import test from 'ava';
 import { retryAfterMs } from '../../src/kernel/registry/ask.ts';
 
-const after = (headers: Record<string, string>) => retryAfterMs({ headers: new Headers(headers) });
+const after = (headers: Record<string, string>) => retryAfterMs(new Headers(headers));
 
 test('retryAfterMs reads seconds, a date by the sender’s clock or Modrinth’s header, up to ten minutes', (t) => {
   const date = 'Wed, 21 Oct 2015 07:28:00 GMT';

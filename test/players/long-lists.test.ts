@@ -71,7 +71,11 @@ test('the API refuses to read or write a player list with more than 10,000 entri
   const entries = Array.from({ length: 10_001 }, (_, n) => ({ ip: `::${n.toString(16)}` }));
   const content = Buffer.from(JSON.stringify(entries));
   const reader = { read: async () => ({ content, truncated: false }), change: async () => undefined as never };
-  const lists = createPlayerListFiles({ files: reader, dataDir, lock: createChangeLock(() => undefined) });
+  const lists = createPlayerListFiles(
+    reader,
+    dataDir,
+    createChangeLock(() => undefined),
+  );
   await list('banned-ips.json', entries);
   const error = await t.throwsAsync(lists.read('abc', 'banned-ips.json'), { instanceOf: StatusError });
   t.is(error.reason, 'LIST_UNREADABLE');

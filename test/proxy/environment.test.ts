@@ -19,6 +19,7 @@ test('a remote proxy needs only an address and a token, and other settings have 
     proxyProtocolFrom: [],
     forwardingFrom: [],
     floodgateKey: '',
+    networkHost: '127.0.0.1',
     drainMs: 12 * 3_600_000,
     lonelyMs: 60_000,
     logLevel: 'info',
@@ -29,12 +30,16 @@ test('a remote proxy needs only an address and a token, and other settings have 
   });
 });
 
-test('trusted proxies in front and Floodgate’s key are settings of a remote proxy', (t) => {
+test('trusted proxies in front, Floodgate’s key and the address of private backends are settings of a remote proxy', (t) => {
   const FLOODGATE_KEY = 'MDEyMzQ1Njc4OWFiY2RlZg==';
-  t.like(readEnvironment({ ...REMOTE, FORWARDING_FROM: '10.0.0.6, fd00::/8', FLOODGATE_KEY }), {
-    forwardingFrom: ['10.0.0.6', 'fd00::/8'],
-    floodgateKey: FLOODGATE_KEY,
-  });
+  t.like(
+    readEnvironment({ ...REMOTE, FORWARDING_FROM: '10.0.0.6, fd00::/8', FLOODGATE_KEY, NETWORK_HOST: '10.0.0.5' }),
+    {
+      forwardingFrom: ['10.0.0.6', 'fd00::/8'],
+      floodgateKey: FLOODGATE_KEY,
+      networkHost: '10.0.0.5',
+    },
+  );
   const error = t.throws(() => readEnvironment({ ...REMOTE, FLOODGATE_KEY: 'secret' }), { instanceOf: SettingError });
   t.regex(error.message, /FLOODGATE_KEY must be the output of/);
   t.false(error.message.includes('secret'));

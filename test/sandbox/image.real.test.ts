@@ -13,8 +13,8 @@ test.runIf(isHere('docker'))(
     t.timeout(300_000);
     const docker = new Docker();
     const lines: string[] = [];
-    const { id } = await buildSandboxImage({ docker, tag: TAG, progress: (line) => lines.push(line) });
-    const again = await buildSandboxImage({ docker, tag: TAG, progress: (line) => lines.push(line) });
+    const { id } = await buildSandboxImage(docker, TAG, (line) => lines.push(line));
+    const again = await buildSandboxImage(docker, TAG, (line) => lines.push(line));
     t.deepEqual(again, { id, built: false });
     t.is(lines.at(-1), `${TAG} is up to date`);
     const { Labels } = (await docker.getImage(TAG).inspect()).Config;

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { Addresses, type FallbackServer, nameForHosts } from '../../src/servers/api/addresses.ts';
 
-const CASTLE = { id: 'castle', hostname: 'castle' };
-const TOWER = { id: 'tower', hostname: 'tower-2' };
+const CASTLE = { id: 'castle', hostname: 'castle', networkPort: null };
+const TOWER = { id: 'tower', hostname: 'tower-2', networkPort: null };
 
 interface Entry {
   publicHost?: string;
@@ -45,4 +45,16 @@ test('only a subdomain of localhost may need a line in the hosts file', (t) => {
   t.is(nameForHosts('tower.localhost:25570'), 'tower.localhost');
   t.is(nameForHosts('localhost:25570'), undefined);
   t.is(nameForHosts('castle.play.example'), undefined);
+});
+
+test('a private backend has no address for players, only one for the front of its network', (t) => {
+  const BACKEND = { ...CASTLE, networkPort: 25_700 };
+  const at = (networkHost?: string) =>
+    new Addresses('play.example', () => 25_565, { meant: () => undefined }, networkHost);
+  t.is(at().of(BACKEND), '');
+  t.is(at().forFront(CASTLE), undefined);
+  t.deepEqual(
+    [undefined, '10.0.0.5', 'fd00::1', '::', '0.0.0.0'].map((host) => at(host).forFront(BACKEND)),
+    ['127.0.0.1:25700', '10.0.0.5:25700', '[fd00::1]:25700', 'play.example:25700', 'play.example:25700'],
+  );
 });

@@ -13,7 +13,7 @@ const SERVER_FIELDS = `id name hostname accountId addr container state type vers
   modpackVersion installError installErrorCode installErrorSummary installErrorSuggestion startError startErrorCode
   startErrorSummary startErrorSuggestion startupPhase startupPercent diskUsageMb diskUsageKnown diskQuotaOverrideMb
   diskQuotaEffectiveMb quotaExceeded sftpEnabled publicStatusEnabled publicShowAddress publicSlug
-  waitingRoom clientVersions jvmPreset jvmOptions builds refusedBuild update startupEtaSeconds startupItem
+  waitingRoom network clientVersions jvmPreset jvmOptions builds refusedBuild update startupEtaSeconds startupItem
   stopsAt stopIsRestart`.split(/\s+/);
 
 const SMALL = { name: 'My World', ramMb: 256 };

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
-import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { foundServers, sortedServers } from '../../src/servers/pages/list.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
@@ -188,3 +189,72 @@ test('the front page shows the idle timeout after which a server sleeps', async 
   await it.submit('/servers/castle/settings/game/idle', { idleTimeoutMinutes: '1' });
   t.regex((await it.get('/servers/castle')).text, /Sleeps 1 minute after/);
 });
+
+test('servers are found by every word of a search, in name, address, software or state', (t) => {
+  const found = (search: string) => foundServers(LISTED, search).map(({ id }) => id);
+  t.deepEqual(found(''), ['world10', 'lobby', 'world2']);
+  t.deepEqual(found('WORLD asleep'), ['world10']);
+  t.deepEqual(found('paper lob'), ['lobby']);
+  t.deepEqual(found('world2.example'), ['world2']);
+  t.deepEqual(found('nothing'), []);
+});
+
+test('servers are sorted awake first, by name as a reader counts, by last play or by cost', (t) => {
+  const cost = ({ id }: { id: string }) => ({ lobby: 3, world2: 9 })[id] ?? 0;
+  const sorted = (sort: Parameters<typeof sortedServers>[1]) => sortedServers(LISTED, sort, cost).map(({ id }) => id);
+  t.deepEqual(sorted(''), ['world2', 'lobby', 'world10']);
+  t.deepEqual(sorted('name'), ['lobby', 'world2', 'world10']);
+  t.deepEqual(sorted('played'), ['world10', 'lobby', 'world2']);
+  t.deepEqual(sorted('cost'), ['world2', 'lobby', 'world10']);
+});
+
+test('a list of servers is searched and shown as a table without scripts, and a command returns to it', async (t) => {
+  const it = await openPanel(t);
+  await createMany(it);
+  const { text } = await it.get('/servers?q=world&sort=name&view=table');
+  t.deepEqual(
+    [...text.matchAll(/<tr id="server-(\w+)"/g)].map(([, id]) => id),
+    ['world1', 'world2', 'world3', 'world10', 'world11', 'world12'],
+  );
+  t.regex(text, /6 of 7 servers/);
+  t.regex(text, /action="\/servers\/start\?q=world&amp;sort=name&amp;view=table"/);
+  const pressed = await it.submit('/servers/start?q=world&view=table', { id: 'world2' });
+  t.is(pressed.headers.get('location'), '/servers?q=world&view=table');
+  t.regex((await it.get('/servers?q=nothing')).text, /0 of 7 servers/);
+  t.is((await it.get('/servers?sort=constructor&view=&from=-1')).status, 200);
+});
+
+test.runIf(isHere('chromium'))('the list of servers follows what a reader types, and keeps the focus', async (t) => {
+  const it = await openPanel(t);
+  await createMany(it);
+  for (const options of [{ colorScheme: 'light' }, { ...PHONE, colorScheme: 'dark' }] as const) {
+    const { page, complaints } = await it.open('/servers', options);
+    const search = page.getByRole('textbox', { name: 'Search' });
+    await search.pressSequentially('world1');
+    await page.getByText('4 of 7 servers').waitFor();
+    t.is(await page.locator('.cards > li').count(), 4);
+    t.true(await search.evaluate((field) => field.matches(':focus')));
+    t.is(new URL(page.url()).search, '?q=world1');
+    await accessible(t, page);
+    await page.getByLabel('Show as').selectOption('table');
+    await page.getByRole('row', { name: 'world10' }).waitFor();
+    await accessible(t, page);
+    await it.command('world10', options.colorScheme === 'light' ? 'START' : 'STOP');
+    await page.getByRole('row', { name: /world10.*(awake|asleep)/ }).waitFor();
+    await search.fill('');
+    await page.locator('#server-lobby').waitFor();
+    t.deepEqual(complaints, []);
+  }
+});
+
+const LISTED = [
+  { id: 'world10', state: 'hibernated', type: 'vanilla', lastActiveAt: '2026-11-20T10:00:00.000Z' },
+  { id: 'lobby', state: 'start_failed', type: 'paper', name: 'A lobby', lastActiveAt: '2026-11-19T10:00:00.000Z' },
+  { id: 'world2', state: 'running', type: 'fabric' },
+].map((each) =>
+  Object.assign(each, { version: '1.21.4', region: 'eu', role: 'owner', address: `${each.id}.example.com` }),
+);
+
+async function createMany(it: PanelUnderTest): Promise<void> {
+  for (const id of ['lobby', 'world1', 'world10', 'world11', 'world12', 'world2', 'world3']) await it.create(id);
+}

@@ -92,11 +92,12 @@ export async function startService(
   await takePlace(t);
   t.timeout(TEST_MS);
   const dataDir = await mkdtemp(join(env['ENGINE'] === 'docker' ? tmpdir() : await fastDir(), 'dormouse-service-'));
-  const [httpPort, playersPort, sftpPort, extra] = await Promise.all([
+  const [httpPort, playersPort, sftpPort, extra, network] = await Promise.all([
     freePort(),
     freePort(),
     freePort(),
     freePort(EXTRA_PORTS),
+    freePort(NETWORK_PORTS),
   ]);
   const trusted = await trust();
   const base = {
@@ -112,6 +113,7 @@ export async function startService(
     SFTP_PORT: String(sftpPort),
     // These ports differ from those of other services on this machine.
     EXTRA_PORTS: `${extra}-${extra + EXTRA_PORTS - 1}`,
+    NETWORK_PORTS: `${network}-${network + NETWORK_PORTS - 1}`,
     ENGINE: 'process',
     ...trusted,
     // No request may leave this machine.
@@ -250,6 +252,8 @@ async function erasing({ dataDir }: Service): Promise<boolean> {
 const PORTS = { from: 12_000, blocks: 130, each: 100 };
 /** The number of extra ports that the games of a service share. */
 export const EXTRA_PORTS = 20;
+/** The number of ports for private backends. */
+const NETWORK_PORTS = 3;
 let block: Promise<{ next: number; end: number }> | undefined;
 
 /**

@@ -95,6 +95,8 @@ export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRo
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,
+    networkFront: '',
+    networkPort: null,
     clientVersions: 'auto',
     jvmPreset: 'default',
     jvmOptions: '',

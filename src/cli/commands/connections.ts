@@ -133,6 +133,14 @@ export const database: Subject = {
   ],
 };
 
+const NETWORK = { addr: '', network: { front: '', address: '' } };
+
+function placeOf({ addr, network: place }: typeof NETWORK): string {
+  return place.front === ''
+    ? `Public, at ${addr}.`
+    : `A private backend of ${place.front}. Its address for the front: ${place.address}`;
+}
+
 const PORT = { slot: 0, containerPort: 0, hostPort: 0, proto: '', label: '', wakes: false as boolean, host: '' };
 const PORTS = {
   id: '',
@@ -223,6 +231,35 @@ export const ownNames: Subject = {
         api.POST('/v1/servers/{id}:setHostname', { ...on(id), body: { hostname } }),
       shape: NAMES,
       show: (reply, { out }) => names(reply, out),
+    }),
+  ],
+};
+
+/** `dormouse network`. */
+export const network: Subject = {
+  name: 'network',
+  summary: 'Servers behind the front of a network, such as Velocity.',
+  commands: [
+    call({
+      usage: 'network show <id>',
+      summary: 'Show the address that the front needs.',
+      call: ({ api }, [id]) => api.GET('/v1/servers/{id}', on(id)),
+      shape: NETWORK,
+      show: (reply) => [placeOf(reply)],
+    }),
+    call({
+      usage: 'network set <id> <front>',
+      summary: 'Make a server a private backend: of the server <front>, or of an external front (external).',
+      call: ({ api }, [id, front = '']) => api.POST('/v1/servers/{id}:setNetwork', { ...on(id), body: { front } }),
+      shape: NETWORK,
+      show: (reply) => [placeOf(reply)],
+    }),
+    call({
+      usage: 'network leave <id>',
+      summary: 'Make a private backend public again.',
+      call: ({ api }, [id]) => api.POST('/v1/servers/{id}:setNetwork', { ...on(id), body: { front: '' } }),
+      shape: NETWORK,
+      show: (reply) => [placeOf(reply)],
     }),
   ],
 };

@@ -40,7 +40,12 @@ export const stop: Command = command({
   async run(context, [id = ''], { wait, warn }) {
     const first = await send(context, id, 'stop', warn);
     if (!wait) return print(context, first);
-    const last = await awaited(context, first, 'stopping', (server) => server.state !== 'stopping' && !isAnnounced(server));
+    const last = await awaited(
+      context,
+      first,
+      'stopping',
+      (server) => server.state !== 'stopping' && !isAnnounced(server),
+    );
     if (['starting', 'running'].includes(last.server.state)) {
       throw failed('WOKEN_AGAIN', `${id} stopped, but was woken again.`, { server: id });
     }

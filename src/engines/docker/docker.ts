@@ -81,8 +81,7 @@ class DockerDriver implements Driver<ContainerInspectInfo> {
       return found && { docker, id: found.Id, running: found.State.Running, createdAt: found.Created };
     });
     const home = { installation, user: `${uid}:${uid}` };
-    const egress =
-      options.reach === 'internet' ? gameEgress({ docker, installation, database: options.database }) : undefined;
+    const egress = options.reach === 'internet' ? gameEgress(docker, installation, options.database) : undefined;
     this.#starts = options.starts;
     this.#host = {
       factsOf: (image) => imageFacts(docker, image),

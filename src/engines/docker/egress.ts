@@ -15,13 +15,6 @@ export interface Egress {
   restrict(networkId: string, image: string): Promise<void>;
 }
 
-export interface EgressOptions {
-  docker: Docker;
-  installation: string;
-  /** The database server for games; undefined if they have none. */
-  database: Address | undefined;
-}
-
 const CALL_MS = 30_000;
 /** Other programs may remove our rules. A boot renews rules that are older than this. */
 const FRESH_MS = 10 * MINUTE_MS;
@@ -29,16 +22,14 @@ const FRESH_MS = 10 * MINUTE_MS;
 /**
  * Restricts games by rules of this machine's firewall for packets from the games' bridge. The rules exist before a game
  * starts and do not slow its start. Rules in a game's own network, as in agent-isolation.ts, would apply only after its
- * first packets.
+ * first packets. `database`: the database server for games; undefined if they have none.
  */
-export function gameEgress(options: EgressOptions): Egress {
+export function gameEgress(docker: Docker, installation: string, database: Address | undefined): Egress {
   const done = new Map<string, { at: number; work: Promise<void> }>();
-  const { docker, installation } = options;
   const create = helperMaker((helper) => within(CALL_MS, docker.createContainer(helper)));
   let leftovers: Promise<void> | undefined;
 
   async function apply(networkId: string, image: string): Promise<void> {
-    const { database } = options;
     const databases = database === undefined ? [] : await addressesOf(database.host);
     const rules = rulesOf(networkId, installation, databases, database?.port ?? 0);
     // Includes Docker's own refusals, for example of folders that Docker Desktop does not share.

@@ -187,7 +187,7 @@ async function* followed(
   let last = after;
   let tail: number | undefined;
   for (;;) {
-    const pace = new Pace({ ...LOG_PACE, clock });
+    const pace = new Pace(LOG_PACE, clock);
     let isOverlap = tail !== undefined;
     for await (const line of printed(container, tail === undefined ? last : undefined, {
       follow: true,
@@ -218,15 +218,13 @@ function isGone(error: unknown): boolean {
   return [404, 409].includes(statusOf(error) ?? 0);
 }
 
-interface LogOptions {
-  follow: boolean;
-  tail: number | 'all';
-  /** Seconds since the epoch; 0: everything. */
-  since: number;
-}
-
 // dockerode's own `logs` collects the whole answer in memory unless it follows.
-function openLogs(docker: Docker, container: string, options: LogOptions): Promise<IncomingMessage> {
+// `since`: seconds since the epoch; 0: everything.
+function openLogs(
+  docker: Docker,
+  container: string,
+  options: { follow: boolean; tail: number | 'all'; since: number },
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     docker.modem.dial(
       {

@@ -2,16 +2,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { sleep } from '../../kernel/sleep.ts';
 import { monotonicClock } from '../../kernel/system-clock.ts';
 
-export interface PaceOptions {
-  /** The budget of one window. */
-  amount: number;
-  windowMs: number;
-  /** Default: real time. */
-  clock?: Clock;
-}
-
 /**
- * A budget for each window of time. Work that has used it up waits for the next window, so that an endless source does
+ * A budget, `amount`, for each window of time. Work that has used it up waits for the next window, so that an endless source does
  * not block the thread. Unused budget expires.
  */
 export class Pace {
@@ -22,7 +14,7 @@ export class Pace {
   #until = -Infinity;
   #full = 0;
 
-  constructor({ amount, windowMs, clock = monotonicClock }: PaceOptions) {
+  constructor({ amount, windowMs }: { amount: number; windowMs: number }, clock: Clock = monotonicClock) {
     this.#amount = amount;
     this.#windowMs = windowMs;
     this.#clock = clock;

@@ -8,20 +8,15 @@ import { buildContext } from './build-context.ts';
 /** The image's name, unless configured otherwise. */
 export const DEFAULT_SANDBOX_IMAGE = 'dormouse/sandbox:latest';
 
-/** Options for building the image. */
-export interface ImageOptions {
-  docker: Docker;
-  tag: string;
-  /** Called with each step, a line at a time. */
-  progress: (line: string) => void;
-}
-
 /**
  * Ensures that the engine has the sandbox image of exactly this code under `tag`, without a registry. Resolves with its
- * id and whether it had to be built. Rejects with the engine's error.
+ * id and whether it had to be built. Calls `progress` with each step, a line at a time. Rejects with the engine's error.
  */
-export async function buildSandboxImage(options: ImageOptions): Promise<{ id: string; built: boolean }> {
-  const { docker, tag, progress } = options;
+export async function buildSandboxImage(
+  docker: Docker,
+  tag: string,
+  progress: (line: string) => void,
+): Promise<{ id: string; built: boolean }> {
   const hash = contentHash();
   const present = await inspect(docker, tag);
   if (present?.Config.Labels?.[HASH_LABEL] === hash) {
@@ -82,7 +77,7 @@ function follow(docker: Docker, output: NodeJS.ReadableStream, progress: (line: 
 /** Implements `npm run sandbox-image`: builds the image, under another name if one is given. */
 export async function main([tag = DEFAULT_SANDBOX_IMAGE]: readonly string[]): Promise<void> {
   try {
-    await buildSandboxImage({ docker: new Docker(), tag, progress: (line) => console.log(line) });
+    await buildSandboxImage(new Docker(), tag, (line) => console.log(line));
   } catch (error) {
     console.error(`The image could not be built: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;

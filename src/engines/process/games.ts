@@ -57,7 +57,7 @@ export class ProcessGames {
   readonly #installation: string;
   readonly #runs: Runs;
   readonly #files: ProcessLogFiles;
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Clock;
   readonly #log: Logger;
   /** Live runs by token, because a server's last run may still be ending when its next one is seen. */
   readonly #live = new Map<string, Live>();
@@ -73,7 +73,7 @@ export class ProcessGames {
   #rotate: NodeJS.Timeout | undefined;
   readonly #rotation: LogRotation;
 
-  constructor(runs: Runs, files: ProcessLogFiles, clock: Pick<Clock, 'now'>, log: Logger, installation = '') {
+  constructor(runs: Runs, files: ProcessLogFiles, clock: Clock, log: Logger, installation = '') {
     this.#installation = installation;
     this.#runs = runs;
     this.#files = files;

@@ -8,13 +8,8 @@ import { StatusError } from '../../kernel/status.ts';
 import type { CoreRules } from '../core-rules.ts';
 import type { Catalogue } from './catalogue.ts';
 
-/** Dependencies of these operations. */
-interface Needs {
-  catalogue: Catalogue;
-  cores: CoreRules;
-  /** Whether this machine can get a core without an upload. */
-  canGet: (core: string) => boolean;
-}
+/** Whether this machine can get a core without an upload. */
+export type CanGet = (core: string) => boolean;
 
 const ListMinecraftVersionsResponse = z
   .object({
@@ -76,7 +71,7 @@ function versionsOf(type: string, releases: readonly string[]): string[] {
   return releases.filter((version) => missingCore({ type, version }) === undefined);
 }
 
-export const catalogueOperations = ({ catalogue, cores, canGet }: Needs): readonly Served[] => [
+export const catalogueOperations = (catalogue: Catalogue, cores: CoreRules, canGet: CanGet): readonly Served[] => [
   serve(ListMinecraftVersions, async ({ principal: { accountId } }) => {
     const known = await catalogue.versions();
     const allowed = await Promise.all(CORES.map((type) => mayRun(cores, { accountId, type })));

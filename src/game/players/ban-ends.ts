@@ -31,7 +31,7 @@ export function instantOf(date: string): number | null {
 }
 
 /** Whether a ban is still in force. */
-export function isInForce({ expires }: Pick<BanTerms, 'expires'>, at: number): boolean {
+export function isInForce({ expires }: { expires: string }, at: number): boolean {
   return lasts(instantOf(expires), at);
 }
 

@@ -22,15 +22,6 @@ export interface ServerFiles {
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
 }
 
-export interface PlayerListFilesOptions {
-  files: ServerFiles;
-  dataDir: string;
-  /** Excludes concurrent changes and restores. */
-  lock: ChangeLock;
-  /** The game's user, if this process is root. */
-  owner?: FileOwner | undefined;
-}
-
 /**
  * The files of a game's player lists, and related properties. Rejects with FAILED_PRECONDITION LIST_UNREADABLE for an
  * invalid file, which stays as it is.
@@ -50,7 +41,13 @@ export interface PlayerListFiles {
   keepProperty(serverId: string, property: { name: string; value?: string }): Promise<void>;
 }
 
-export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerListFilesOptions): PlayerListFiles {
+/** `lock` excludes concurrent changes and restores. `owner`: the game's user, if this process is root. */
+export function createPlayerListFiles(
+  files: ServerFiles,
+  dataDir: string,
+  lock: ChangeLock,
+  owner?: FileOwner,
+): PlayerListFiles {
   return {
     async read(serverId, file) {
       try {

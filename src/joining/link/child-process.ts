@@ -23,6 +23,8 @@ export interface ProxySettings {
   proxyProtocolFrom: readonly string[];
   /** Minecraft proxies in front of the proxy, which forward the player's address, UUID and name. */
   forwardingFrom: readonly string[];
+  /** Address of the ports of private backends. */
+  networkHost: string;
   /** In base64; '' if not set. */
   floodgateKey: string;
 }
@@ -41,10 +43,11 @@ export function settingsFingerprintOf({
   proxyProtocolFrom,
   forwardingFrom,
   floodgateKey,
+  networkHost,
 }: ProxySettings): string {
   // The fingerprint is not secret, so it contains only a hash of the key.
   const key = createHash('sha256').update(floodgateKey).digest('hex');
-  return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom, forwardingFrom, key]);
+  return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom, forwardingFrom, key, networkHost]);
 }
 
 /**
@@ -83,6 +86,7 @@ export async function startChild(
       PROXY_PROTOCOL_FROM: settings.proxyProtocolFrom.join(','),
       FORWARDING_FROM: settings.forwardingFrom.join(','),
       FLOODGATE_KEY: settings.floodgateKey,
+      NETWORK_HOST: settings.networkHost,
     },
   });
   child.unref();

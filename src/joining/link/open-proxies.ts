@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { portOfKey } from '../../../proxy/hostname.ts';
 import { createProxy } from '../../../proxy/index.ts';
 import type { Address } from '../../../proxy/ports.ts';
 import { programVersion } from '../../../proxy/environment.ts';
@@ -47,14 +48,28 @@ interface Ports {
 /** Runs the proxy in this process. */
 function embedded(settings: ProxySettings, { routing, presence }: Ports, log: Log): OpenedProxies {
   const { proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom, forwardingFrom, floodgateKey } = settings;
+  const { networkHost } = settings;
   const ports = { routes: routing, wake: routing, presence };
-  const proxy = createProxy({ ...ports, log, sessionServerUrl, proxyProtocolFrom, forwardingFrom, floodgateKey });
+  const fronts = { proxyProtocolFrom, forwardingFrom, floodgateKey, networkHost };
+  const proxy = createProxy({ ...ports, log, sessionServerUrl, ...fronts });
   const since = Date.now();
   const version = programVersion();
   let listening: Address | null = null;
   return {
     link: undefined,
-    open: async () => (listening = await proxy.listen(proxyHost, proxyPort)),
+    async open() {
+      listening = await proxy.listen(proxyHost, proxyPort);
+      const ports = new Set<number>();
+      const note = (host: string): void => {
+        const port = portOfKey(host);
+        if (port === undefined) return;
+        ports[routing.feed.at(host) ? 'add' : 'delete'](port);
+        proxy.openPorts(ports);
+      };
+      routing.feed.hosts().forEach(note);
+      routing.feed.follow(note);
+      return listening;
+    },
     players: (serverId) => proxy.players(serverId),
     stats: () => proxy.stats(),
     port: () => listening?.port ?? proxyPort,

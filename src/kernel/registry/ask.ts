@@ -124,8 +124,8 @@ export class RegistryAsk {
     if (url.origin === this.#base.origin) this.#count(response);
     if (response.ok || status === 404) return response;
     await response.body?.cancel();
-    if (status === 429) return { why: BUSY, pauseMs: retryAfterMs(response), busy: true };
-    if (status >= 500) return { why: `answers with status ${status}`, pauseMs: retryAfterMs(response) };
+    if (status === 429) return { why: BUSY, pauseMs: retryAfterMs(response.headers), busy: true };
+    if (status >= 500) return { why: `answers with status ${status}`, pauseMs: retryAfterMs(response.headers) };
     throw refused(`${this.#options.name} refused the request with status ${status}.`, url);
   }
 
@@ -195,7 +195,7 @@ const MOST_MS = 600_000;
  * Reads Retry-After (RFC 9110 §10.2.3), as seconds or a date, and Modrinth's own header. Returns 0 without one, at most
  * ten minutes.
  */
-export function retryAfterMs({ headers }: Pick<Response, 'headers'>): number {
+export function retryAfterMs(headers: globalThis.Headers): number {
   const text = headers.get('retry-after') ?? headers.get('x-ratelimit-reset') ?? '';
   if (/^\d{1,6}$/.test(text)) return Math.min(Number(text) * 1_000, MOST_MS);
   const until = Date.parse(text) - Date.parse(headers.get('date') ?? '');

@@ -32,21 +32,33 @@ export class Addresses {
   readonly #playersPort: () => number;
   readonly #entrance: Entrance;
 
-  /** `playersPort`: a function, because the proxy may listen on any free port. */
-  constructor(publicHost: string, playersPort: () => number, entrance: Entrance) {
+  readonly #networkHost: string;
+
+  /** `playersPort`: a function, because the proxy may listen on any free port. `networkHost`: of private backends. */
+  constructor(publicHost: string, playersPort: () => number, entrance: Entrance, networkHost = '127.0.0.1') {
     this.#publicHost = publicHost;
+    this.#networkHost = networkHost;
     this.#playersPort = playersPort;
     this.#entrance = entrance;
   }
 
   /**
-   * Returns a server's address. Few systems resolve names below `localhost` (RFC 6761 §6.3 leaves it to them; neither
+   * Returns a server's address; '' for a private backend. Few systems resolve names below `localhost` (RFC 6761 §6.3 leaves it to them; neither
    * glibc nor Java does), so the default server is at `localhost` itself.
    */
-  of({ id, hostname }: { id: string; hostname: string }): string {
+  of({ id, hostname, networkPort }: { id: string; hostname: string; networkPort: number | null }): string {
+    if (networkPort !== null) return '';
     const server = this.#entrance.meant();
     const needsNoName = this.#publicHost === OWN_MACHINE && server?.id === id && server.isAddressed;
     return this.#withPort(needsNoName ? OWN_MACHINE : `${hostname}.${this.#publicHost}`);
+  }
+
+  /** Returns the address at which a front finds a private backend; undefined if the server is public. */
+  forFront({ networkPort }: { networkPort: number | null }): string | undefined {
+    if (networkPort === null) return undefined;
+    // At all addresses of this machine, the public one is the one to show.
+    const host = ['::', '0.0.0.0'].includes(this.#networkHost) ? this.#publicHost : this.#networkHost;
+    return `${host.includes(':') ? `[${host}]` : host}:${networkPort}`;
   }
 
   /** Returns the server's address for other machines of the home network; undefined if they cannot reach it. */

@@ -53,7 +53,7 @@ export const Server = z
     accountId: reply.text.describe('Owning account.'),
     addr: reply.text.describe(
       'The address for players. With PUBLIC_HOST=localhost, one server needs no name and is at `localhost` ' +
-        'itself: DEFAULT_SERVER, or the oldest.',
+        'itself: DEFAULT_SERVER, or the oldest. Empty for a private backend of a server network.',
     ),
     container: reply.text.describe(
       'The name of the Docker container or Swarm service. If games run as processes, the value given at creation.',
@@ -108,6 +108,15 @@ export const Server = z
     publicShowAddress: reply.flag,
     publicSlug: reply.text,
     waitingRoom: reply.flag.describe('Experimental. Players see the progress of the start while they wait.'),
+    network: z
+      .object({
+        front: reply.text.describe('The id of the server in front, or `external`.'),
+        address: reply.text.describe('The address to set in the front for this server.'),
+      })
+      .meta({ id: 'ServerNetwork' })
+      .nullable()
+      .default(null)
+      .describe('Set for a private backend of a server network. Null: the server is public.'),
     clientVersions: reply.text.describe('Which clients can play: `auto`, `own` or `any` version. See UpdateServer.'),
     jvmPreset: reply.text.describe('Options for Java: `default`, `aikar` or `zgc`; applies on next start.'),
     jvmOptions: reply.text.describe('Further options for Java, separated by spaces; applies on next start.'),

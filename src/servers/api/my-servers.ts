@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Cause as StoredCause } from '../../../machines/server-types.ts';
-import { reply } from '../../http/fields.ts';
+import { reply, rfc3339 } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import { type Served, serve } from '../../http/serve.ts';
 import { type Principal, credentialId, reachesServer } from '../../http/principal.ts';
@@ -11,6 +11,7 @@ import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import type { Addresses } from './addresses.ts';
 import { Cause } from './machine.ts';
+import { playersOf } from './view.ts';
 
 /** Dependencies of these operations. */
 interface Needs {
@@ -23,6 +24,7 @@ interface Needs {
 const forOwners = {
   name: z.string().optional().describe('Same as in GetServer. Apps get neither this nor the following fields.'),
   ramMb: z.int32().optional().meta({ format: 'int32' }),
+  lastActiveAt: z.iso.datetime().optional().describe('When a player was last online. Absent if never.'),
   awakeSince: z.iso.datetime().optional().describe('When it woke. Absent while it is asleep.'),
   cause: Cause.optional().describe(
     'The cause of the wake. On a shared server, `id` is empty if it names another user, key or operator.',
@@ -58,12 +60,8 @@ export const ListMyServers = operation({
     .meta({ id: 'ListMyServersResponse' }),
 });
 
-function summary(
-  { row, state, context }: ServerNow,
-  role: Role,
-  { addresses }: Pick<Needs, 'addresses'>,
-): z.input<typeof ServerSummary> {
-  const { players } = context.live;
+function summary(now: ServerNow, role: Role, { addresses }: Pick<Needs, 'addresses'>): z.input<typeof ServerSummary> {
+  const { row, state } = now;
   return {
     id: row.id,
     address: addresses.of(row),
@@ -72,18 +70,19 @@ function summary(
     version: row.version,
     region: row.region,
     role,
-    ...(state === 'running' && players !== null && { playersOnline: players }),
+    ...playersOf(now),
   };
 }
 
 function detailsOf(
-  { row: { name, ramMb }, context: { wokenAt, cause } }: ServerNow,
+  { row: { name, ramMb }, context: { wokenAt, cause, live } }: ServerNow,
   role: Role,
   principal: Principal,
 ): Partial<z.input<typeof ServerSummary>> {
-  if (wokenAt === null) return { name, ramMb };
+  const lastActiveAt = rfc3339(live.lastActiveAt) ?? undefined;
+  if (wokenAt === null) return { name, ramMb, lastActiveAt };
   const awakeSince = new Date(wokenAt).toISOString();
-  return { name, ramMb, awakeSince, cause: role === 'owner' ? cause : withoutOthers(cause, principal) };
+  return { name, ramMb, lastActiveAt, awakeSince, cause: role === 'owner' ? cause : withoutOthers(cause, principal) };
 }
 
 /** Removes ids of other people from a cause, because the owner of a shared server stays unnamed. */

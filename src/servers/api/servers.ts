@@ -1,10 +1,12 @@
+import * as z from 'zod';
+import { reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import { causeOf } from '../../access/caller.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
-import { shownTo } from './view.ts';
+import { playersOf, shownTo } from './view.ts';
 
 export const GetServer = operation({
   id: 'GetServer',
@@ -18,7 +20,10 @@ export const GetServer = operation({
   description:
     'Poll it while the server starts, until `state` is `running`. For `limited` members, `alertWebhookUrl` is empty.',
   params: ServerParams,
-  reply: Server,
+  reply: Server.extend({
+    role: reply.text.describe('Your role on it: `owner`, `member` or `limited`.'),
+    playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent if unknown.' }),
+  }).meta({ id: 'GetServerResponse' }),
 });
 
 export const DeleteServer = operation({
@@ -38,7 +43,11 @@ export const DeleteServer = operation({
 
 /** Operations on one server. */
 export const serverOperations = (needs: ServerNeeds): readonly Served[] => [
-  needs.serveServer(GetServer, async ({ server, role }) => shownTo(role, needs.serverView(server))),
+  needs.serveServer(GetServer, async ({ server, role }) => ({
+    ...shownTo(role, needs.serverView(server)),
+    role,
+    ...playersOf(server),
+  })),
   needs.serveServer(DeleteServer, async ({ params, principal }) =>
     needs.servers.send(params.id, { type: 'DELETE', at: needs.clock.now(), cause: causeOf(principal) }),
   ),

@@ -19,6 +19,11 @@ export function shownTo(role: Role, view: ReturnType<ServerView>): ReturnType<Se
   return isAtLeast(role, 'member') ? view : { ...view, alertWebhookUrl: '' };
 }
 
+/** Returns the number of players as a field of a reply; without it if unknown. */
+export function playersOf({ state, context: { live } }: ServerNow): { playersOnline?: number } {
+  return state === 'running' && live.players !== null ? { playersOnline: live.players } : {};
+}
+
 /** Server data that other rooms provide. */
 interface ServerViewParts {
   blocks: ServerBlocks;
@@ -49,6 +54,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
   const startFailure = parts.blocks.of(row.id, now) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
   const addr = parts.addresses.of(row);
+  const forFront = parts.addresses.forFront(row);
   const node = parts.nodes?.whereIs(row.id);
   const host = parts.nodes === undefined ? addr.replace(/:\d+$/, '') : (node?.publicHost ?? '');
   return {
@@ -100,6 +106,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     publicShowAddress: publicStatus.showAddress,
     publicSlug: publicStatus.slug ?? '',
     waitingRoom: row.waitingRoom,
+    network: forFront === undefined ? null : { front: row.networkFront, address: forFront },
     clientVersions: row.clientVersions,
     jvmPreset: row.jvmPreset,
     jvmOptions: row.jvmOptions,

@@ -3,14 +3,17 @@ import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
 import { usdText } from '../../kernel/money.ts';
+import { naturalOrder } from '../../kernel/natural-order.ts';
+import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
-import { buttonForm } from '../../web/panel/form.ts';
+import { addressOf, buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { partOf, copyButton } from '../../web/panel/parts.ts';
-import { askFirst, buttonsOf, stateTag } from '../../web/panel/state.ts';
+import { copyButton, partOf, rowTable } from '../../web/panel/parts.ts';
+import { askFirst, buttonsOf, stateTag, stateWords } from '../../web/panel/state.ts';
+import { agoTag } from '../../web/panel/time.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
-import { plainName } from '../../web/text.ts';
+import { countText, plainName } from '../../web/text.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { Addresses } from '../api/addresses.ts';
 import type { Servers } from '../servers.ts';
@@ -24,6 +27,10 @@ import { GetSpendCap } from '../../billing/api.ts';
 import { ListMyServers } from '../api/my-servers.ts';
 
 const CARDS = 24;
+const ROWS = 40;
+/** Number of servers from which on the list can be searched and sorted. */
+const MANY = 6;
+const SEARCH_CHARS = 100;
 
 type Summary = ReplyOf<typeof ListMyServers>['my'][number];
 
@@ -47,7 +54,7 @@ export function mountServerList(panel: Panel, options: ListOptions): void {
       // The list shows why a command was refused.
       ...commandForms(
         (_, form) => form.get('id') ?? '',
-        () => '/servers',
+        ({ query }) => addressOf({ here: '/servers', query }),
       ),
       first: createFirst,
       async dismiss({ principal }) {
@@ -67,7 +74,10 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   ]);
   const costs = new Map(spent.servers.map(({ serverId, spentMicros }) => [serverId, Number(spentMicros)]));
   const servers = [...my, ...shared];
-  const { shown, pager } = partOf(request, servers, { key: 'from', most: CARDS, of: 'servers' });
+  const costOf = ({ id }: Summary) => costs.get(id) ?? 0;
+  const { search, sort, isTable } = askedOf(request);
+  const found = sortedServers(foundServers(servers, search), sort, costOf);
+  const { shown, pager } = partOf(request, found, { key: 'from', most: isTable ? ROWS : CARDS, of: 'servers' });
   // The guide to a first join needs the first server, whichever page is shown.
   const wakeFactsOf = await readWakeFacts([...new Set([...my.slice(0, 1), ...shown])], options);
   const tour = await firstSteps(request, my, { shared: shared.length, wakeFactsOf, addresses: options.addresses });
@@ -84,17 +94,158 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
         </ul>
       </section>`
     }
-    ${tour.shown}
+    ${tour.shown} ${servers.length >= MANY && filterForm(request)}
     <div data-live="list" data-now="${request.now}">
       ${
-        servers.length > 0 &&
-        html`<ul class="cards">
-          ${shown.map((server) => serverCard(request, server, { micros: costs.get(server.id) ?? 0, ...wakeFactsOf(server) }))}
-        </ul>`
+        search !== '' &&
+        html`<p class="soft found" role="status">
+          ${found.length} of ${countText(servers.length, 'server')}. <a href="/servers">Show all</a>
+        </p>`
+      }
+      ${
+        shown.length > 0 &&
+        (isTable
+          ? html`<section class="card flush servers">${serverTable(request, shown, costOf, wakeFactsOf)}</section>`
+          : html`<ul class="cards">
+              ${shown.map((server) => serverCard(request, server, { micros: costOf(server), ...wakeFactsOf(server) }))}
+            </ul>`)
       }
       ${pager}
     </div>`;
-  return { title: 'Servers', main, endsTour: tour.isOver && !request.tourOver };
+  return {
+    title: 'Servers',
+    main,
+    endsTour: tour.isOver && !request.tourOver,
+    styles: [ASSETS.listsStyle],
+    scripts: [ASSETS.listsScript],
+  };
+}
+
+const SORTS = { '': 'Awake first', name: 'Name', played: 'Last played', cost: 'Cost this month' } as const;
+type Sort = keyof typeof SORTS;
+
+function askedOf({ query, isFree }: PanelRequest): { search: string; sort: Sort; isTable: boolean } {
+  const sort = query.get('sort') ?? '';
+  const isKnown = Object.hasOwn(SORTS, sort) && !(isFree && sort === 'cost');
+  return {
+    search: plainName(query.get('q') ?? '', SEARCH_CHARS),
+    sort: isKnown ? (sort as Sort) : '',
+    isTable: query.get('view') === 'table',
+  };
+}
+
+function filterForm(request: PanelRequest): Html {
+  const { search, sort, isTable } = askedOf(request);
+  const sorts = Object.entries(SORTS).filter(([value]) => !(request.isFree && value === 'cost'));
+  return html`<form class="card filter" method="get" action="/servers" role="search" data-search>
+    <div>
+      <label for="q">Search</label>
+      <input
+        id="q"
+        name="q"
+        type="text"
+        value="${search}"
+        maxlength="${SEARCH_CHARS}"
+        autocomplete="off"
+        placeholder="name, address, software or state"
+      />
+    </div>
+    <div>
+      <label for="sort">Sort by</label>
+      <select id="sort" name="sort">
+        ${sorts.map(([value, label]) => html`<option value="${value}" ${value === sort && html`selected`}>${label}</option>`)}
+      </select>
+    </div>
+    <div>
+      <label for="view">Show as</label>
+      <select id="view" name="view">
+        <option value="">Cards</option>
+        <option value="table" ${isTable && html`selected`}>Table</option>
+      </select>
+    </div>
+    <button type="submit" data-plain>Show</button>
+  </form>`;
+}
+
+/** Returns the servers that contain every word of the search, in their name, id, address, software, region or state. */
+export function foundServers<Of extends Listed>(servers: readonly Of[], search: string): Of[] {
+  const words = search.toLowerCase().split(' ');
+  return servers.filter((server) => {
+    const { name = '', id, address, region, state } = server;
+    const text = [name, id, address, softwareText(server), region, stateWords(state)].join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** Returns the servers in an order of `SORTS`; equal ones by name. `costOf`: the cost this month. */
+export function sortedServers<Of extends Listed>(
+  servers: readonly Of[],
+  sort: Sort,
+  costOf: (server: Of) => number,
+): Of[] {
+  const keyOf: Record<Sort, (server: Of) => number> = {
+    '': ({ state }) => (state === 'hibernated' ? 0 : state === 'running' ? 2 : 1),
+    name: () => 0,
+    played: ({ lastActiveAt }) => (lastActiveAt === undefined ? 0 : Date.parse(lastActiveAt)),
+    cost: costOf,
+  };
+  const key = keyOf[sort];
+  return servers.toSorted((a, b) => key(b) - key(a) || naturalOrder(nameOf(a), nameOf(b)));
+}
+
+/** The fields by which servers are found and sorted. */
+type Listed = Omit<Summary, 'cause' | 'awakeSince'>;
+
+function nameOf({ name = '', id }: Listed): string {
+  return plainName(name) || id;
+}
+
+function serverTable(
+  request: PanelRequest,
+  shown: readonly Summary[],
+  costOf: (server: Summary) => number,
+  wakeFactsOf: (server: Summary) => WakeFacts,
+): Html {
+  const headings = ['Server', 'State', 'Software', 'Last played', ...(request.isFree ? [] : ['This month']), 'Actions'];
+  const rows = shown.map((server) => {
+    const { id, address, state, lastActiveAt, playersOnline = 0, role } = server;
+    const { why } = wakeFactsOf(server);
+    return html`<tr id="server-${id}">
+      <th scope="row">
+        <a href="/servers/${id}"><bdi>${nameOf(server)}</bdi></a>
+        <small><code>${address}</code></small>
+      </th>
+      <td data-label="State">
+        <span
+          >${stateTag(state, why?.code)}${state === 'running' && html`<small>${playersText(playersOnline)}</small>`}</span
+        >
+      </td>
+      <td data-label="Software">${softwareText(server)}</td>
+      <td data-label="Last played">
+        ${lastActiveAt === undefined ? html`<span class="soft">–</span>` : agoTag(lastActiveAt, request.now)}
+      </td>
+      ${
+        !request.isFree &&
+        html`<td data-label="This month">
+          ${role === 'owner' ? usdText(costOf(server)) : html`<span class="soft">–</span>`}
+        </td>`
+      }
+      <td data-label="Actions">${serverButtons(request, server, why?.code)}</td>
+    </tr>`;
+  });
+  return rowTable('Servers', headings, rows);
+}
+
+function serverButtons(request: PanelRequest, server: Summary, code: string | undefined): Html {
+  const { id, state, playersOnline } = server;
+  const name = nameOf(server);
+  return html`<div class="actions">
+    ${buttonsOf(state, code).map(({ verb, label }) =>
+      askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, playersOnline ?? 0, (text, fields) =>
+        buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id, ...fields } }),
+      ),
+    )}
+  </div>`;
 }
 
 /** Returns the obstacles to the next join of each server. */
@@ -119,7 +270,7 @@ interface CardFacts extends WakeFacts {
 function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFacts }: CardFacts): Html {
   const { why } = wakeFacts;
   const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
-  const name = plainName(server.name ?? '') || id;
+  const name = nameOf(server);
   return html`<li class="card server" id="server-${id}">
     <img src="${BROWSER_PREFIX}/v1/servers/${id}/icon" alt="" width="56" height="56" />
     <div class="heading">
@@ -143,16 +294,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
         ...(role !== 'owner' ? [`your role: ${role}`] : request.isFree ? [] : [`${usdText(micros)} this month`]),
       ])}
     </p>
-    <div class="actions">
-      ${buttonsOf(state, why?.code).map(({ verb, label }) =>
-        askFirst(
-          { id: `ask-${verb}-${id}`, verb, label, variant: 'second', name },
-          playersOnline ?? 0,
-          (text, fields) =>
-            buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id, ...fields } }),
-        ),
-      )}
-    </div>
+    ${serverButtons(request, server, why?.code)}
   </li>`;
 }
 

@@ -23,7 +23,7 @@ export function actionOf(request: FormPlace, name: string): string {
 }
 
 /** Returns the address of the current page, or of a part of it, without the message of an earlier form. */
-export function addressOf({ here, query }: FormPlace, part = ''): string {
+export function addressOf({ here, query }: Omit<FormPlace, 'csrf'>, part = ''): string {
   const kept = new URLSearchParams(query);
   kept.delete('done');
   return `${here}${part}${kept.size === 0 ? '' : `?${kept.toString()}`}`;

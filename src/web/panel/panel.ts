@@ -10,7 +10,6 @@ import { type Problem, problemOf, withProblem } from '../problem.ts';
 import type { Awaitable, Form, Serve } from '../serve.ts';
 import { addressOf } from './form.ts';
 import { live, liveNote, serverFrame } from './server-frame.ts';
-import { ListMyServers } from '../../servers/api/my-servers.ts';
 import { GetServer } from '../../servers/api/servers.ts';
 
 /** A request for a page of the panel. */
@@ -161,11 +160,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
   async function reach(request: PanelRequest): Promise<ServerRequest> {
     const { id = '' } = request.params;
     const server = await request.call(GetServer, { id });
-    const isOwner = server.accountId === request.principal.accountId;
-    if (isOwner && server.state !== 'running') return { ...request, server, role: 'owner', playersOnline: 0 };
-    const { my, shared } = await request.call(ListMyServers, {});
-    const { role = 'limited', playersOnline = 0 } = [...my, ...shared].find((each) => each.id === id) ?? {};
-    return { ...request, server, role: isOwner ? 'owner' : (role as Role), playersOnline };
+    return { ...request, server, role: server.role as Role, playersOnline: server.playersOnline ?? 0 };
   }
 }
 

@@ -33,13 +33,18 @@ const STANDINGS: Readonly<Record<string, { tone: string; words: string; isSaidOf
 export function stateTag(state: string, code = ''): Html {
   const special = STANDINGS[code];
   const isSaid = special !== undefined && special.isSaidOf?.(state) !== false;
-  const [tone, words] = isSaid ? [special.tone, special.words] : [toneOf(state), WORDS[state] ?? stateText(state)];
+  const [tone, words] = isSaid ? [special.tone, special.words] : [toneOf(state), stateWords(state)];
   return html`<span class="tag ${tone}">${words}</span>`;
 }
 
 /** Returns the colour of a state: `good`, `warn`, `bad` or `calm`. */
 export function toneOf(state: string): string {
   return TONES[state] ?? 'calm';
+}
+
+/** Returns a server's state as pages show it: `asleep`, `start failed`. */
+export function stateWords(state: string): string {
+  return WORDS[state] ?? stateText(state);
 }
 
 /** Returns a state in words: `start failed`. */

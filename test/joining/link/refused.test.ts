@@ -79,7 +79,14 @@ test('a refused proxy logs the reason once, retries with a delay, and connects o
   const log = logOf(lines);
   const self = { id: 'one', name: 'one', version: '1', settings: '', pid: 2, since: 0 };
   const control = new Control(self, log);
-  const nothing = { players: () => [], stats: () => sumOf([]), kick: () => {}, learn: () => {}, drain: () => {} };
+  const nothing = {
+    players: () => [],
+    stats: () => sumOf([]),
+    kick: () => {},
+    learn: () => {},
+    openPorts: () => {},
+    drain: () => {},
+  };
   control.serve(nothing);
 
   // A service of another release.

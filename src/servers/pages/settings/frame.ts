@@ -13,6 +13,7 @@ const PAGES = [
   ['/settings/game', 'Game'],
   ['/settings/joining', 'Joining'],
   ['/settings/address', 'Address'],
+  ['/settings/network', 'Network'],
   ['/settings/public', 'Public page'],
   ['/settings/alerts', 'Alerts'],
   ['/settings/version', 'Version'],
