@@ -141,7 +141,8 @@ export const serverMachine = setup({
     /** Players may be online, and the stop begins later. */
     warned: ({ context }, params: { at: number; dueAt?: number }) =>
       (params.dueAt ?? 0) > params.at && context.live.players !== 0,
-    deserted: (_, { players, joined }: Reading) => players === 0 && (joined?.inside ?? 0) + (joined?.knocking ?? 0) === 0,
+    deserted: (_, { players, joined }: Reading) =>
+      players === 0 && (joined?.inside ?? 0) + (joined?.knocking ?? 0) === 0,
     hung: ({ context }, params: Reading) => hangs(context, params),
     hungAgain: ({ context }, params: Reading) => hangs(context, params) && hungBefore(context, params.at),
     hungUnclaimed: ({ context }, params: Reading) =>

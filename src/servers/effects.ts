@@ -11,7 +11,6 @@ import type {
   StartupPhase,
 } from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
-import { gameConsoles } from '../engines/console/console.ts';
 import { EngineError, type Game, type GameSpec } from '../engines/engine.ts';
 import { gameSpec, installSpec } from '../game/container.ts';
 import { packOfImage } from '../game/image-pack.ts';
@@ -28,7 +27,7 @@ import { MINUTE_MS } from '../kernel/units.ts';
 import { EffectPatience, setAlarm, withPatience } from './patience.ts';
 import { Diagnoser } from './diagnoser.ts';
 import type { EffectHost, EffectRooms, GameAccess, Maintain } from './effect-host.ts';
-import { announceStop, sendAway } from './stopping.ts';
+import { type StopWarning, announceStop, sendAway } from './stopping.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { CrashArtefactReader, type CrashArtefacts, lastPosition, linesBehind } from './run-log.ts';
@@ -96,11 +95,7 @@ export class ServerEffects {
           of && { findings: () => this.#findingsOf(of), spareUntil: this.#patience.spareUntil(of) },
         ),
       ),
-      warn: fromCallback<ServerEvent, { id: string; at: number }>(({ input }) => {
-        const { console, passwords, log } = this.#games;
-        const consoles = gameConsoles(console, (id) => passwords.of(id));
-        return announceStop({ consoles, clock, log }, this.#host, input);
-      }),
+      warn: fromCallback(({ input }: { input: StopWarning }) => announceStop(this.#games, this.#host, input)),
       pause: fromCallback<ServerEvent, { ms: number }>(({ input: { ms }, sendBack }) =>
         clock.at(clock.now() + ms, () => sendBack({ type: 'ALARM', at: clock.now() })),
       ),

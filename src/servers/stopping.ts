@@ -1,12 +1,12 @@
 import type { Cause, ServerCommand } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
-import type { GameConsoles } from '../engines/console/console.ts';
+import { type GameConsoles, gameConsoles } from '../engines/console/console.ts';
 import { onlinePlayers } from '../game/online-players.ts';
 import { kickCommand } from '../game/players/changes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { withTimeout } from '../kernel/timeout.ts';
-import type { EffectHost } from './effect-host.ts';
+import type { EffectHost, GameAccess } from './effect-host.ts';
 import type { Presence } from './presence.ts';
 import type { ServerNow } from './server-now.ts';
 
@@ -167,6 +167,9 @@ export async function warnPlayers(
   );
 }
 
+/** A server, and when it stops. */
+export type StopWarning = { id: string; at: number };
+
 /** The last warning comes this long before the stop. */
 const LAST_WARNING_MS = 10_000;
 
@@ -175,10 +178,11 @@ const LAST_WARNING_MS = 10_000;
  * the warnings; if the stop was cancelled, it tells the players so. Warns again after a restart of the service.
  */
 export function announceStop(
-  { consoles, clock, log }: { consoles: GameConsoles; clock: Clock; log: Log },
+  { console, passwords, clock, log }: GameAccess,
   host: EffectHost,
-  { id, at }: { id: string; at: number },
+  { id, at }: StopWarning,
 ): () => void {
+  const consoles = gameConsoles(console, (serverId) => passwords.of(serverId));
   let over = false;
   let said: 'restart' | 'stop' | undefined;
   const warn = () => {

@@ -87,12 +87,12 @@ function assetOf(files: readonly string[]): Asset {
   return { path: `/assets/${name}.${hash}.${ending}`, type: TYPES[ending] ?? '', content };
 }
 
-/** Reads a file. A name with a `/` belongs to a package. Our style sheets lose their comments and indentation. */
+/** Reads a file. A name with a `/` belongs to a package. Our style sheets lose their comments and most blanks. */
 function contentOf(file: string): Buffer {
   if (file.includes('/')) return readFileSync(packages.resolve(file));
   const content = readFileSync(join(import.meta.dirname, 'assets', file));
   if (!file.endsWith('.css')) return content;
   const [beginning = '', ...parts] = content.toString().split('/*');
   const withoutComments = [beginning, ...parts.map((part) => part.slice(part.indexOf('*/') + 2))].join('');
-  return Buffer.from(withoutComments.replaceAll(/\n\s+/g, '\n'));
+  return Buffer.from(withoutComments.replaceAll(/\n\s+/g, '\n').replaceAll(/\s*([{};])\s*/g, '$1'));
 }

@@ -56,7 +56,8 @@ test("the commands cover a server's life from creation to deletion, with output 
     /^state +running, entered .*\ncommands +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*BOOT_DONE +starting → running +key_\w+ .*\n.*START +asleep → starting/,
   );
   await says(['restart', 'lobby', '--wait'], /lobby is running/);
-  await says(['stop', 'lobby', '--wait'], /^lobby is asleep\./);
+  t.regex((await program.run(['stop', 'lobby', '--warn', 'soon'])).err, /--warn must look like 30s/);
+  await says(['stop', 'lobby', '--wait', '--warn', '30s'], /^lobby is asleep\./);
   await says(['stop', 'lobby'], /^lobby is asleep\./);
   await says(['create', 'Castle', '--type', 'paper', '--version', '1.21.8', '--accept-eula'], /^Created castle/);
   await says(['eula'], /^You have agreed to Minecraft's EULA/);

@@ -61,8 +61,7 @@ const ALL: Step[] = [
   ...(['START', 'JOIN', 'STOP', 'RESTART', 'KILL', 'DELETE', 'REINSTALL', 'RETRY_INSTALL'] as const).map((type) =>
     command(type),
   ),
-  warned('STOP'),
-  warned('RESTART'),
+  ...(['STOP', 'RESTART'] as const).map((type) => warned(type)),
   { type: 'KEEP_AWAKE', at: 1_000, cause: KEY, until: 2_000 },
   maintain(),
   maintain('world.reset'),
@@ -131,10 +130,8 @@ function invariants(snapshot: ServerSnapshot): string[] {
   const holds = Object.keys(snapshot.children).length > 0 && !maintaining && !stands;
   expect(!atRest || (context.wokenAt !== null) === holds, 'at rest it holds a place until nothing of it can run');
   expect(atRest || tags[0] === 'deleting' || context.wokenAt !== null || tags[0] === 'stopping', 'awake it holds one');
-  expect(
-    (context.announced !== null) === snapshot.matches({ running: 'warned' }),
-    'a stop is announced while it waits',
-  );
+  const waits = snapshot.matches({ running: 'warned' });
+  expect((context.announced !== null) === waits, 'a stop is announced while it waits');
   expect(context.hangs.length <= 2, 'hangs are not counted for ever');
   expect(context.crashes.length <= 3, 'crashes are not counted for ever');
   expect(snapshot.status !== 'active' || can(snapshot, command('DELETE')), 'deletion is always possible');
@@ -344,53 +341,6 @@ test('a start requested only by a player waits in line for a shorter time', (t) 
   t.is(woken.context.deadlineAt, 30_000 + UNCLAIMED_ROOM_MS);
   const wanted = run(command('JOIN'), command('START', 10_000), noRoom(30_000));
   t.is(wanted.context.deadlineAt, 30_000 + ROOM_MS);
-});
-
-test('an announced restart begins at its time, with the cause of the request', (t) => {
-  const announced = run(command('START'), booted(), sample(10_500, 1), warned('RESTART'));
-  t.is(serverState(announced), 'running');
-  t.deepEqual(announced.context.announced, { type: 'RESTART', at: 41_000, cause: KEY });
-  t.true('alarm' in announced.children && 'warn' in announced.children && 'watch' in announced.children);
-  const stopping = next(announced, { type: 'ALARM', at: 41_000 });
-  t.is(serverState(stopping), 'stopping');
-  t.deepEqual([stopping.context.cause, stopping.context.queued], [KEY, KEY]);
-  t.is(stopping.context.deadlineAt, 41_000 + input.limits.stopMs);
-  t.is(serverState(next(stopping, done('halt'))), 'starting');
-});
-
-test('an announced stop puts the server to sleep, and leaves nothing queued', (t) => {
-  const stopping = run(command('START'), booted(), warned('STOP'), { type: 'ALARM', at: 41_000 });
-  t.is(stopping.context.queued, null);
-  t.is(serverState(next(stopping, done('halt'))), 'hibernated');
-});
-
-test('an announced stop begins at once when the last player has left', (t) => {
-  const announced = run(command('START'), booted(), sample(10_500, 1), warned('RESTART'));
-  t.is(serverState(next(announced, sample(12_000, 1))), 'running');
-  t.is(serverState(next(announced, sample(12_000, null))), 'running', 'players cannot be counted');
-  const loading = { ...sample(12_000, 0), joined: { inside: 1, knocking: 0, insideAt: 12_000 } };
-  t.is(serverState(next(announced, loading)), 'running', 'a player loads the world');
-  const empty = next(announced, sample(12_000, 0));
-  t.is(serverState(empty), 'stopping');
-  t.deepEqual(empty.context.queued, KEY);
-});
-
-test('a warning without players, or whose time is over, is a stop at once', (t) => {
-  t.is(serverState(run(command('START'), booted(), sample(10_500, 0), warned('STOP'))), 'stopping');
-  t.is(serverState(run(command('START'), booted(), { ...warned('STOP'), dueAt: 11_000 })), 'stopping');
-  t.is(serverState(run(command('START'), warned('STOP'))), 'stopping', 'a start has no players');
-});
-
-test('a start cancels an announced stop, a join does not, and another stop replaces it', (t) => {
-  const announced = run(command('START'), booted(), sample(10_500, 1), warned('RESTART'));
-  const cancelled = next(announced, command('START', 12_000));
-  t.deepEqual([cancelled.value, cancelled.context.announced], [{ running: 'open' }, null]);
-  t.is(serverState(next(cancelled, { type: 'ALARM', at: 41_000 })), 'running');
-  t.is(next(announced, command('JOIN', 12_000)).context.announced?.at, 41_000);
-  const replaced = next(announced, warned('STOP', 20_000));
-  t.deepEqual(replaced.context.announced, { type: 'STOP', at: 50_000, cause: KEY });
-  t.not(replaced.children['alarm'], announced.children['alarm']);
-  t.is(serverState(next(announced, command('STOP', 12_000))), 'stopping');
 });
 
 test('commands that a state does not allow are refused', (t) => {

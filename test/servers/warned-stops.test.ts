@@ -1,4 +1,5 @@
 import test from 'ava';
+import { api } from '../support/api-harness.ts';
 import { KEY, type World, world } from '../support/world.ts';
 import { running } from './servers-parts.ts';
 
@@ -96,4 +97,23 @@ test('an announced stop begins when the last player leaves', async (t) => {
   w.presence.changed('lobby', { inside: 0, knocking: 0 });
   await w.reach('lobby', 'hibernated');
   t.true(w.clock.now() - begun < WARN_MS);
+});
+
+test('the API warns players for at most ten minutes, shows when the server stops, and cancels by a start', async (t) => {
+  const it = await api(t);
+  const path = '/v1/servers/castle';
+  await it.create('castle');
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  it.games.players.set('castle', 1);
+  const counted = async () => (await it.servers.get('castle'))?.context.live.players === 1;
+  await it.passUntil(counted, 5_000);
+  const stopsAt = new Date(it.clock.now() + WARN_MS).toISOString();
+  const restarting = { state: 'running', stopsAt, stopIsRestart: true };
+  t.like(await it.ok('POST', `${path}:restart`, { warnSeconds: 30 }), restarting);
+  t.like(await it.ok('GET', path), restarting);
+  t.like(await it.ok('POST', `${path}:start`), { state: 'running', stopsAt: null, stopIsRestart: false });
+  t.is((await it.call('POST', `${path}:stop`, { body: { warnSeconds: 601 } })).reason, 'INVALID_FIELD');
+  t.like(await it.ok('POST', `${path}:stop`, { warnSeconds: 30 }), { state: 'running', stopIsRestart: false });
+  t.like(await it.ok('POST', `${path}:stop`), { state: 'stopping', stopsAt: null });
 });

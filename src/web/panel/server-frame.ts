@@ -89,7 +89,7 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
   >
     ${liveNote()}
     <div class="head" data-live="head">
-      <h1><bdi>${name}</bdi> ${standing(request)}</h1>
+      <h1><bdi>${name}</bdi> ${stateOrStop(request)}</h1>
       <p class="where"><code>${server.addr}</code> ${copyButton(server.addr, 'the address')}</p>
       ${actions(request)}
     </div>
@@ -138,7 +138,7 @@ function isIn(here: string, top: string, path: string): boolean {
 }
 
 /** Shows the state, or when the server stops or restarts while players are warned. A script counts down. */
-function standing({ server: { state, startErrorCode, stopsAt, stopIsRestart }, now }: Framed): Html {
+function stateOrStop({ server: { state, startErrorCode, stopsAt, stopIsRestart }, now }: Framed): Html {
   if (stopsAt === null) return stateTag(state, startErrorCode);
   const until = untilTime(Date.parse(stopsAt), now);
   return html`<span class="tag warn">${stopIsRestart ? 'restarts' : 'stops'} in ${until}</span>`;
