@@ -148,8 +148,8 @@ export function installing(context: ServerContext, at: number, cause: Cause) {
  * Returns how long the game has been empty, in ms; -1 if that is unknown or does not count. A player who is logging in
  * keeps the game awake only for a limited time, because strangers may never finish a login.
  */
-export function restedFor(context: ServerContext, { at, players, joined }: Reading): number {
-  if (players !== 0 || (joined?.inside ?? 0) > 0 || at < context.keepAwakeUntil) return -1;
+export function restedFor(context: ServerContext, { at, players, joined, held }: Reading): number {
+  if (held || players !== 0 || (joined?.inside ?? 0) > 0 || at < context.keepAwakeUntil) return -1;
   const since = Math.max(context.live.lastActiveAt ?? at, context.readyAt ?? at, joined?.insideAt ?? 0);
   return at - since - (joined !== undefined && joined.knocking > 0 ? KNOCK_MS : 0);
 }
@@ -181,7 +181,7 @@ export function hangs({ answered }: ServerContext, { silentMs = null, hungAfterM
 
 /** Returns the context fields that a reading updates. */
 export function sampled(context: ServerContext, reading: Reading) {
-  const { at, players, joined } = reading;
+  const { at, players, joined, held = false } = reading;
   const { played, readyAt, live } = context;
   const isSomebodyIn = (players ?? 0) > 0 || (joined?.inside ?? 0) > 0;
   const left = joined?.insideAt ?? null;
@@ -190,7 +190,8 @@ export function sampled(context: ServerContext, reading: Reading) {
   // charged.
   const isUncountable = players === null && live.players === null && at - (readyAt ?? at) >= FALSE_WAKE_MS;
   return {
-    played: played || lastIn !== null || isUncountable,
+    // An owner who keeps the server awake requests the run.
+    played: played || lastIn !== null || isUncountable || held,
     // A new log line shows that the game runs, but not that it can answer.
     answered: context.answered || (reading.silentMs === null && players !== null),
     live: {

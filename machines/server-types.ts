@@ -168,6 +168,8 @@ export interface Reading {
   joined?: JoinedPlayers;
   /** Time without players after which the game is idle; 0: never. */
   idleAfterMs: number;
+  /** Whether the owner's settings keep the game awake now, also without players. */
+  held?: boolean;
   /**
    * How long the whole game (status, consoles, log) has been silent; null if a part of it answered, absent if this
    * cannot be known.

@@ -37,6 +37,23 @@ export async function onlinePlayers(answer: string, others: OtherNames): Promise
   return distinct(listed.flatMap((item) => nameIn(item, known) ?? []));
 }
 
+const MOST_IGNORED = 16;
+const IGNORED = /^[.+~!]?[A-Za-z0-9_]{1,16}\*?$/;
+
+/**
+ * Returns the test for the players that a list ignores: at most 16 names separated by commas, in any case; `*` at the
+ * end of a name stands for any rest. Returns undefined for an invalid list.
+ */
+export function ignoredIn(list: string): ((name: string) => boolean) | undefined {
+  const entries = list.trim() === '' ? [] : list.toLowerCase().split(',', MOST_IGNORED + 1);
+  const names = entries.map((entry) => entry.trim());
+  if (names.length > MOST_IGNORED || !names.every((name) => IGNORED.test(name))) return undefined;
+  return (player) => {
+    const name = player.toLowerCase();
+    return names.some((each) => (each.endsWith('*') ? name.startsWith(each.slice(0, -1)) : name === each));
+  };
+}
+
 /** Returns the number of players in the game's answer to `list`; null without one. */
 export function listedCount(answer: string): number | null {
   // Not the number of a version such as 1.21.

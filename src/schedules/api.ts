@@ -10,13 +10,14 @@ import { type Scope, alsoScopesOf } from '../http/scopes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { quotaExceeded } from '../kernel/status.ts';
+import { isTimeZone } from '../kernel/time-zone.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { withoutSlash } from '../servers/game-console.ts';
 import type { Store } from '../store/store.ts';
 import { type Schedules, authorOf, scheduleNotFound } from './schedules.ts';
-import { fiveFields, isTimeZone, nextRun } from './next-run.ts';
+import { fiveFields, nextRun } from './next-run.ts';
 import {
   type ScheduleKind,
   type ScheduleRow,

@@ -3,7 +3,8 @@
  * also on days when that clock is put forward or back.
  */
 import { Cron } from 'croner';
-import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
+import { type OffsetAt, changeBetween, offsetsOf } from '../kernel/time-zone.ts';
+import { DAY_MS } from '../kernel/units.ts';
 
 const MAX_CHARS = 120;
 
@@ -23,16 +24,6 @@ export function fiveFields(cronExpr: string): string {
   const trimmed = cronExpr.trim();
   const name = trimmed.toLowerCase();
   return Object.hasOwn(NAMES, name) ? (NAMES[name] ?? trimmed) : trimmed;
-}
-
-/** Returns whether a text is an IANA time zone name that this machine knows. Offsets such as `+01:00` are not names. */
-export function isTimeZone(timeZone: string): boolean {
-  if (!/^[A-Za-z]/.test(timeZone)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -57,8 +48,6 @@ export function nextRun(cronExpr: string, after: number, timeZone = 'UTC'): numb
 
 /** Returns the time after a wall time that matches; null without one. Wall times are epoch ms as if the zone were UTC. */
 type NextWall = (wall: number) => number | null;
-/** Returns what a zone's clock is ahead of UTC, in ms, at an instant. */
-type OffsetAt = (at: number) => number;
 
 function nextOnce(nextWall: NextWall, offsetAt: OffsetAt, after: number): number | null {
   let wall = nextWall(after + offsetAt(after));
@@ -89,28 +78,4 @@ function instantOf(wall: number, offsetAt: OffsetAt): number {
     if (offsetAt(wall - offset) === offset) return wall - offset;
   }
   return changeBetween(before, later, offsetAt);
-}
-
-/** Returns the minute in which the offset changes from that at `before`. */
-function changeBetween(before: number, later: number, offsetAt: OffsetAt): number {
-  const offset = offsetAt(before);
-  let low = Math.floor(before / MINUTE_MS);
-  let high = Math.ceil(later / MINUTE_MS);
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (offsetAt(middle * MINUTE_MS) === offset) low = middle;
-    else high = middle;
-  }
-  return high * MINUTE_MS;
-}
-
-function offsetsOf(timeZone: string): OffsetAt {
-  const fields = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
-  const format = new Intl.DateTimeFormat('en', { timeZone, hourCycle: 'h23', calendar: 'iso8601', ...fields });
-  return (at) => {
-    const minute = Math.floor(at / MINUTE_MS) * MINUTE_MS;
-    const parts = format.formatToParts(minute).map(({ type, value }) => [type, Number(value)]);
-    const { year, month, day, hour, minute: minutes } = Object.fromEntries(parts) as Record<string, number>;
-    return Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minutes) - minute;
-  };
 }

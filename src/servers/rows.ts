@@ -45,7 +45,14 @@ export interface ServerRow extends OwnerSettings {
   container: string;
   plan: string;
   region: string;
+  /** -1: it never sleeps by itself; 0: the service's default. */
   idleTimeoutMinutes: number;
+  /** When it stays awake without players: see `parseAwakeHours`; '' if never. */
+  awakeHours: string;
+  /** The IANA time zone of `awakeHours`. */
+  awakeTimeZone: string;
+  /** Players that do not keep it awake: see `ignoredIn`. */
+  ignoredPlayers: string;
   alertWebhookUrl: string;
   sftpEnabled: boolean;
   waitingRoom: boolean;
@@ -114,6 +121,9 @@ export const servers = new EntitySchema<ServerRow>({
     motd: text,
     properties: json,
     idleTimeoutMinutes: integer,
+    awakeHours: text,
+    awakeTimeZone: text,
+    ignoredPlayers: text,
     alertWebhookUrl: text,
     sftpEnabled: boolean,
     waitingRoom: boolean,

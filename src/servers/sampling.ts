@@ -3,10 +3,11 @@ import { ConsoleError } from '../engines/console/console.ts';
 import { lostGame } from '../engines/lost-games.ts';
 import type { GameStatus } from '../engines/pinger.ts';
 import { type ManagedRow, hasManagement, managementSecret } from '../game/management-settings.ts';
-import { listedCount } from '../game/online-players.ts';
+import { ignoredIn, listedCount, onlinePlayers, sampledPlayers } from '../game/online-players.ts';
 import type { Address } from '../kernel/address.ts';
 import { INT32_MAX, KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { EffectHost, GameAccess } from './effect-host.ts';
+import { awakeHoursUntil } from './awake-hours.ts';
 import type { ServerNow } from './server-now.ts';
 
 /** Interval at which the players of a running game are counted. */
@@ -83,14 +84,17 @@ export function sampleEvery(
   function report(online: number | null, silence: Partial<Silence>): void {
     if (over || !presence.isKnown()) return;
     counted = online === null ? undefined : { online, inside: presence.of(id).inside };
-    const minutes = host.now(id)?.row.idleTimeoutMinutes || settings.idleTimeoutMinutes;
+    const row = host.now(id)?.row;
+    const minutes = row?.idleTimeoutMinutes || settings.idleTimeoutMinutes;
+    const at = clock.now();
     send({
       type: 'SAMPLE',
-      at: clock.now(),
+      at,
       // A plugin may report any number, in the status and in the reply to `list`.
       players: online === null ? null : Math.min(Math.max(0, online), INT32_MAX),
       joined: presence.of(id),
-      idleAfterMs: minutes * MINUTE_MS,
+      idleAfterMs: Math.max(0, minutes) * MINUTE_MS,
+      held: minutes < 0 || (row !== undefined && awakeHoursUntil(row, clock.wallOf(at)) !== undefined),
       hungAfterMs: settings.hungAfterSeconds * 1_000,
       ...silence,
     });
@@ -121,8 +125,20 @@ async function playersOf(
   now: ServerNow,
 ): Promise<Players> {
   const status = await ping(games, host, now);
-  const online = (await managed.count(now.row)) ?? status?.playersOnline ?? null;
-  return online === null ? await listed(games, now) : { online, answered: true };
+  const managedCount = await managed.count(now.row);
+  if (managedCount !== null) return { online: managedCount, answered: true };
+  if (status === undefined) return await listed(games, now);
+  if (now.row.ignoredPlayers === '' || status.playersOnline === 0)
+    return { online: status.playersOnline, answered: true };
+  const names = sampledPlayers(status.raw);
+  const counted = names === undefined ? await listed(games, now) : { online: counting(now.row, names).length };
+  return { online: counted.online ?? status.playersOnline, answered: true };
+}
+
+/** Returns the players that keep the server awake. */
+function counting({ ignoredPlayers }: { ignoredPlayers: string }, names: readonly string[]): readonly string[] {
+  const isIgnored = ignoredIn(ignoredPlayers);
+  return isIgnored === undefined ? names : names.filter((name) => !isIgnored(name));
 }
 
 async function ping(
@@ -157,7 +173,13 @@ function lastingStatus({ raw, tail }: GameStatus): string {
 async function listed({ console, passwords }: GameAccess, { row, context }: ServerNow): Promise<Players> {
   if (context.rcon === null) return { online: null, answered: false };
   const reply = await console.run(context.rcon, passwords.of(row.id), 'list').catch(saidNo);
-  return { online: listedCount(reply ?? ''), answered: reply !== undefined };
+  const answer = reply ?? '';
+  const count = listedCount(answer);
+  const answered = reply !== undefined;
+  if (row.ignoredPlayers === '' || count === null) return { online: count, answered };
+  const names = await onlinePlayers(answer, { joined: [], remembered: [], sample: async () => undefined });
+  // A player whose name cannot be read counts.
+  return { online: count - (names.length - counting(row, names).length), answered };
 }
 
 /** A refusal by the game also counts as an answer. */
@@ -185,7 +207,7 @@ class ManagedPlayers {
   }
 
   /** Returns null if the game has no such port, or the port does not answer. */
-  async count(row: ManagedRow): Promise<number | null> {
+  async count(row: ManagedRow & { ignoredPlayers: string }): Promise<number | null> {
     const { engine, management, clock, passwords } = this.#games;
     if (!hasManagement(row) || clock.now() < this.#restsUntil) return null;
     try {
@@ -196,7 +218,8 @@ class ManagedPlayers {
         this.#address = asked;
         this.#unwatch = management.watch(asked, this.#changed);
       }
-      return players.length;
+      const names = players.map(({ name }) => name);
+      return counting(row, names).length;
     } catch {
       this.#unfollow();
       this.#restsUntil = clock.now() + REST_MS;

@@ -22,6 +22,11 @@ test('the settings, wake and software commands show, change and reset settings, 
   ];
   await says(['settings', 'set', 'castle', ...words], /name +My Castle\n[^]*memory +512 MB\n[^]*sleeps after +20 min /);
   await says(['settings', 'set', 'castle', '--idle', '0'], /sleeps after +the service's default\n/);
+  const awake = ['--idle', 'never', '--awake-hours', 'Fri-Sun 18-24', '--ignore-players', 'NPC_*'];
+  await says(
+    ['settings', 'set', 'castle', ...awake],
+    /sleeps after +never\nawake hours +Fri-Sun 18-24 UTC\nignored players +NPC_\*\n/,
+  );
   await says(['settings', 'set', 'castle', 'pvp=true', '--public', 'on'], /difficulty=hard\n +pvp=true\n$/);
   t.like(await ok('GET', '/v1/servers/castle'), { properties: { difficulty: 'hard', pvp: 'true' }, motd: 'Hi' });
   await refuses(['settings', 'unset', 'castle', 'dificulty'], /Did you mean difficulty\?/, 2);

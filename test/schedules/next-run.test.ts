@@ -1,5 +1,6 @@
 import test from 'ava';
-import { isTimeZone, nextRun } from '../../src/schedules/next-run.ts';
+import { isTimeZone } from '../../src/kernel/time-zone.ts';
+import { nextRun } from '../../src/schedules/next-run.ts';
 import { assert, constantFrom, integer, property } from '../support/property.ts';
 import { api } from '../support/api-harness.ts';
 

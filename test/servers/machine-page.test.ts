@@ -50,6 +50,34 @@ test('an awake server without players shows when it sleeps, on the machine page 
   await says('/servers/castle', 'The player who woke it has not joined. It sleeps at', (await restAt('falseWake'))!);
 });
 
+test('an awake server shows what keeps it awake', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { idleTimeoutMinutes: -1 });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const reads = async () =>
+    (await it.get('/servers/castle')).text.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
+  t.regex(await reads(), /Awake because: never sleeps/);
+  it.games.players.set('castle', 1);
+  await it.passUntil(async () => (await reads()).includes('Awake because: 1 player , never sleeps'), 10_000);
+  t.notRegex(await reads(), /Sleeps /);
+  const now = new Date(it.clock.now());
+  const hour = now.getUTCHours();
+  await it.ok('POST', '/v1/servers/castle:setProperties', {
+    idleTimeoutMinutes: 0,
+    awakeHours: `${hour}-${(hour + 2) % 24}`,
+  });
+  await it.ok('POST', '/v1/servers/castle:keepAwake', { minutes: 30 });
+  t.regex(await reads(), /Awake because: 1 player , hours until .*, kept awake until /);
+  const { keptAwakeBy } = await it.ok('GET', '/v1/servers/castle/machine');
+  const until = Math.floor(now.getTime() / 3_600_000) * 3_600_000 + 2 * 3_600_000;
+  t.like(keptAwakeBy, [
+    { reason: 'players', until: null, players: 1 },
+    { reason: 'awakeHours', until: new Date(until).toISOString() },
+    { reason: 'keepAwake' },
+  ]);
+});
+
 test('a long history is shortened until the full list is requested', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');

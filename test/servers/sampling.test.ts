@@ -87,3 +87,50 @@ test('player counts come from the management port, and from the status while the
   end();
   t.deepEqual(await pass(SAMPLE_MS), []);
 });
+
+test('ignored players do not count, whichever source names them', async (t) => {
+  const clock = fakeClock();
+  const readings: (number | null)[] = [];
+  const row = serverRow('alpha', { type: 'paper', version: '1.20.1', ignoredPlayers: 'NPC_*' });
+  const address = { host: 'alpha', port: 1 };
+  const now = { row, context: { address, rcon: address } } as unknown as ServerNow;
+  const named = (...names: string[]) => names.map((name) => ({ name, id: '1b' }));
+  let players: object = { online: 2, sample: named('NPC_1', 'Steve') };
+  let list = '';
+  const pinger = {
+    status: async () => ({
+      playersOnline: 2,
+      playersMax: 20,
+      versionName: '',
+      protocol: 0,
+      raw: JSON.stringify({ players }),
+    }),
+  };
+  const end = sampleEvery(
+    {
+      clock: steadyOf(clock),
+      engine: { inspect: async () => undefined } as Partial<Engine> as Engine,
+      console: { run: async () => list, release() {}, close() {} },
+      pinger,
+      presence: createPresence(clock),
+      log: createLog({ level: 'silent' }),
+      passwords: fakePasswords(),
+      settings: { ...SETTINGS, dataDir: '', idleTimeoutMinutes: 10, hungAfterSeconds: 0 },
+    } as Partial<GameAccess> as GameAccess,
+    { now: () => now, patch: async () => {} } as unknown as EffectHost,
+    'alpha',
+    (event: ServerEvent) => void (event.type === 'SAMPLE' && readings.push(event.players)),
+  );
+  const pass = async (ms: number) => {
+    await clock.advance(ms);
+    for (let turn = 0; turn < 8; turn++) await clock.advance(0);
+    return readings.splice(0);
+  };
+  t.deepEqual(await pass(0), [1], 'the status names all players');
+  players = { online: 2, sample: [] };
+  list = 'There are 2 of a max of 20 players online: NPC_1, NPC_2';
+  t.deepEqual(await pass(SAMPLE_MS), [0], 'the status hides names, and the console lists them');
+  list = '';
+  t.deepEqual(await pass(SAMPLE_MS), [2], 'players without a name count');
+  end();
+});

@@ -317,6 +317,25 @@ test('an empty server hibernates after its idle time; a server with players stay
   t.true(view?.transitions.some(({ to, cause }) => to === 'stopping' && cause.includes('"idle"')));
 });
 
+test('a server that never sleeps stays awake, and one with awake hours sleeps after them', async (t) => {
+  const w = await world(t);
+  const hour = new Date(w.clock.now()).getUTCHours();
+  for (const id of ['lobby', 'hours']) await w.create(id);
+  await w.servers.patch('lobby', { idleTimeoutMinutes: -1 });
+  await w.servers.patch('hours', { awakeHours: `${hour}-${(hour + 2) % 24}` });
+  for (const id of ['lobby', 'hours']) {
+    await w.command(id, 'JOIN', STEVE);
+    await w.reach(id, 'running');
+  }
+  await w.clock.advance(3_600_000);
+  t.is((await w.servers.get('hours'))?.state, 'running');
+  t.like(await w.servers.get('lobby'), { state: 'running' }, 'not even a wake by a player who never joined');
+  t.true((await w.servers.get('lobby'))?.context.played, 'the run is charged');
+  await w.clock.advance(3_600_000);
+  await w.reach('hours', 'hibernated', 60_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running');
+});
+
 test('a player inside keeps a server awake before the game counts them, and a short visit restarts the idle time', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');

@@ -69,7 +69,10 @@ test('SetServerProperties refuses reserved keys, keys that the version does not 
   await bad({ 'a\nb': '1' }, 'not a property name');
   await bad({ 'level-name': '../../etc' }, 'folder');
   await bad(Object.fromEntries(Array.from({ length: 129 }, (_, n) => [`p${n}`, ''])), 'at most 128');
-  await refused('setProperties', { idleTimeoutMinutes: -1 }, 'INVALID_FIELD', 'idleTimeoutMinutes');
+  await refused('setProperties', { idleTimeoutMinutes: -2 }, 'INVALID_FIELD', 'idleTimeoutMinutes');
+  await refused('setProperties', { awakeHours: 'Fri 18-25' }, 'INVALID_FIELD', 'awakeHours');
+  await refused('setProperties', { awakeTimeZone: '+01:00' }, 'INVALID_FIELD', 'awakeTimeZone');
+  await refused('setProperties', { ignoredPlayers: 'N*PC' }, 'INVALID_FIELD', 'ignoredPlayers');
   t.like(await ok('GET', '/v1/servers/abc'), { properties: {}, idleTimeoutMinutes: 0 });
 });
 

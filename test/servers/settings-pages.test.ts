@@ -130,6 +130,11 @@ test('the game settings page offers only properties of the version; empty fields
   t.deepEqual((await save(it, '/game/properties', {})).server['properties'], kept);
   t.is((await save(it, '/game/idle', { idleTimeoutMinutes: '25' })).server['idleTimeoutMinutes'], 25);
   t.is((await save(it, '/game/idle', { idleTimeoutMinutes: '99999' })).status, 400);
+  const awake = { awakeHours: 'Fri-Sun 18-24', awakeTimeZone: 'Europe/Berlin', ignoredPlayers: 'NPC_*' };
+  const never = await save(it, '/game/idle', { idleTimeoutMinutes: '-1', ...awake });
+  t.like(never.server, { idleTimeoutMinutes: -1, ...awake });
+  const bad = await save(it, '/game/idle', { idleTimeoutMinutes: '-1', ...awake, awakeHours: 'sometimes' });
+  t.regex(bad.text, /id="idle-awakeHours-wrong">must be entries such as Fri-Sun 18-24/);
 });
 
 test('the version page shows the consequences of a change before it is confirmed', async (t) => {

@@ -13,6 +13,9 @@ const SETTINGS = {
   plan: '',
   motd: '',
   idleTimeoutMinutes: 0,
+  awakeHours: '',
+  awakeTimeZone: '',
+  ignoredPlayers: '',
   alertWebhookUrl: '',
   publicStatusEnabled: false as boolean,
   publicShowAddress: false as boolean,
@@ -34,7 +37,10 @@ const OPTIONS = {
   ram: option('size', 'Memory: 512M, 2G. The server must be stopped.'),
   plan: option('plan', 'metered or flat. The server must be stopped.'),
   motd: option('text', "The line in Minecraft's server list."),
-  idle: option('minutes', "Minutes without players until the server sleeps. 0 = the service's default."),
+  idle: option('minutes', "Minutes without players until the server sleeps, or never. 0 = the service's default."),
+  'awake-hours': option('hours', 'When it stays awake without players: "Fri-Sun 18-24". "" removes them.'),
+  'awake-time-zone': option('zone', 'The IANA time zone of these hours: Europe/Berlin. "" = UTC.'),
+  'ignore-players': option('names', 'Players that do not keep it awake: "NPC_*,Camera". "" removes them.'),
   webhook: option('url', 'Webhook for alerts (Discord, Slack or any HTTPS URL). "" removes it.'),
   public: option('on|off', 'Turn the public status page on or off.'),
   'show-address': option('on|off', 'Show or hide the address on that page.'),
@@ -63,8 +69,14 @@ function shown(reply: Messages['Server']): string[] {
     ['motd', server.motd],
     [
       'sleeps after',
-      server.idleTimeoutMinutes === 0 ? "the service's default" : `${server.idleTimeoutMinutes} min without players`,
+      server.idleTimeoutMinutes < 0
+        ? 'never'
+        : server.idleTimeoutMinutes === 0
+          ? "the service's default"
+          : `${server.idleTimeoutMinutes} min without players`,
     ],
+    ['awake hours', server.awakeHours === '' ? '' : `${server.awakeHours} ${server.awakeTimeZone}`],
+    ['ignored players', server.ignoredPlayers],
     ['waiting room', server.waitingRoom ? 'on' : ''],
     ['clients', server.clientVersions],
     ['builds', server.builds],
@@ -101,13 +113,17 @@ async function change(context: Context, id: string, values: Given): Promise<void
     jvmOptions: values['jvm-options'],
     builds: builds === undefined ? undefined : oneOf(['pinned', 'latest-when-asleep'], builds, buildsMessage),
   });
-  const idleTimeoutMinutes = wholeNumber('idle', values.idle, MOST_IDLE_MINUTES);
+  const sleep = given({
+    idleTimeoutMinutes: values.idle === 'never' ? -1 : wholeNumber('idle', values.idle, MOST_IDLE_MINUTES),
+    awakeHours: values['awake-hours'],
+    awakeTimeZone: values['awake-time-zone'],
+    ignoredPlayers: values['ignore-players'],
+  });
   const enabled = onOffOption(values.public);
   const showAddress = onOffOption(values['show-address']);
   if (Object.keys(update).length > 0) await done(api.POST('/v1/servers/{id}:update', { ...on(id), body: update }));
   if (motd !== undefined) await done(api.POST('/v1/servers/{id}:setMotd', { ...on(id), body: { motd } }));
-  if (idleTimeoutMinutes !== undefined)
-    await done(api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: { idleTimeoutMinutes } }));
+  if (Object.keys(sleep).length > 0) await done(api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: sleep }));
   if (webhook !== undefined)
     await done(api.POST('/v1/servers/{id}:setAlertWebhook', { ...on(id), body: { url: webhook } }));
   if (enabled !== undefined || showAddress !== undefined) {

@@ -1,11 +1,15 @@
 import * as z from 'zod';
 import { eventName } from '../../../machines/event-names.ts';
-import { restDeadline } from '../../../machines/server-context.ts';
+import { type RestDeadline, restDeadline } from '../../../machines/server-context.ts';
+import type { ServerContext } from '../../../machines/server-types.ts';
 import { reply } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { serverNotFound } from '../../access/owned-servers.ts';
+import { awakeHoursUntil } from '../awake-hours.ts';
+import type { ServerRow } from '../rows.ts';
 import type { Servers } from '../servers.ts';
 import type { TransitionRow } from '../machine-rows.ts';
 import { ServerParams } from './messages.ts';
@@ -15,6 +19,7 @@ import type { ServeServer } from './operation.ts';
 interface Needs {
   serveServer: ServeServer;
   servers: Servers;
+  clock: Clock;
   /** Default for servers without an idle time of their own. */
   settings: { idleTimeoutMinutes: number };
 }
@@ -59,13 +64,25 @@ const Machine = z
       .array(
         z.object({
           name: reply.text.describe(
-            'A state: it times out then. `keepAwake`: the server stays awake until then. `idle`, `falseWake`: the ' +
+            'A state: it times out then. `keepAwake`, `awakeHours`: the server stays awake until then. `idle`, `falseWake`: the ' +
               'server goes to sleep then unless someone joins.',
           ),
           at: reply.timestamp,
         }),
       )
       .default([]),
+    keptAwakeBy: z
+      .array(
+        z.object({
+          reason: reply.text.describe(
+            '`players`, `neverSleeps`, `awakeHours` or `keepAwake`. More reasons may be added.',
+          ),
+          until: reply.timestamp.describe('When the reason ends; null if that is unknown.'),
+          players: reply.int32.describe('The number of players, for `players`.'),
+        }),
+      )
+      .default([])
+      .describe('Why the running server does not go to sleep now.'),
     transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),
     definition: z.unknown().describe('The statechart.'),
   })
@@ -91,12 +108,37 @@ function transitionView({ at, event, from, to, cause }: TransitionRow): z.input<
   return { at, event: eventName(event), from, to, cause: Cause.parse(JSON.parse(cause)) };
 }
 
-export const machineOperations = ({ serveServer, servers, settings }: Needs): readonly Served[] => [
-  serveServer(InspectMachine, async ({ params, server: { row, context } }) => {
+/** Returns why a running server does not go to sleep at an instant. */
+function reasonsAwake(row: ServerRow, { live, keepAwakeUntil }: ServerContext, now: number) {
+  const players = live.players ?? 0;
+  const hours = awakeHoursUntil(row, now);
+  return [
+    ...(players > 0 ? [{ reason: 'players', until: null, players }] : []),
+    ...(row.idleTimeoutMinutes < 0 ? [{ reason: 'neverSleeps', until: null }] : []),
+    ...(hours === undefined ? [] : [{ reason: 'awakeHours', until: hours === Infinity ? null : hours }]),
+    ...(keepAwakeUntil > now ? [{ reason: 'keepAwake', until: keepAwakeUntil }] : []),
+  ];
+}
+
+/** Returns when a server without players goes to sleep: after its awake hours. */
+function sleepDeadline(row: ServerRow, context: ServerContext, idleMinutes: number): RestDeadline[] {
+  const rest = idleMinutes < 0 ? undefined : restDeadline(context, idleMinutes * MINUTE_MS);
+  if (rest === undefined) return [];
+  const at = awakeHoursUntil(row, rest.at) ?? rest.at;
+  return at === Infinity ? [] : [{ ...rest, at }];
+}
+
+export const machineOperations = ({ serveServer, servers, clock, settings }: Needs): readonly Served[] => [
+  serveServer(InspectMachine, async ({ params, server: { row, state, context } }) => {
     const view = await servers.inspect(params.id);
     if (!view) throw serverNotFound(params.id);
-    const rest = restDeadline(context, (row.idleTimeoutMinutes || settings.idleTimeoutMinutes) * MINUTE_MS);
-    const deadlines = [...view.deadlines, ...(rest === undefined ? [] : [rest])];
-    return { ...view, deadlines, transitions: view.transitions.map(transitionView) };
+    const keptAwakeBy = state === 'running' ? reasonsAwake(row, context, clock.now()) : [];
+    const hours = keptAwakeBy.find(({ reason }) => reason === 'awakeHours')?.until;
+    const deadlines = [
+      ...view.deadlines,
+      ...(typeof hours === 'number' ? [{ name: 'awakeHours', at: hours }] : []),
+      ...sleepDeadline(row, context, row.idleTimeoutMinutes || settings.idleTimeoutMinutes),
+    ];
+    return { ...view, deadlines, keptAwakeBy, transitions: view.transitions.map(transitionView) };
   }),
 ];

@@ -1,11 +1,14 @@
 import * as z from 'zod';
 import { invalidFields } from '../../http/errors.ts';
-import { HTTPS_URL, int32, message, text } from '../../http/fields.ts';
+import { HTTPS_URL, int32, line, message, text } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Principal } from '../../http/principal.ts';
+import { ignoredIn } from '../../game/online-players.ts';
 import { inProgress } from '../../jail/change-lock.ts';
+import { isTimeZone } from '../../kernel/time-zone.ts';
 import type { Store, Tx } from '../../store/store.ts';
+import { MOST_AWAKE_CHARS, parseAwakeHours } from '../awake-hours.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import { Motd, PROPERTIES_BYTES, PropertyMap, checkProperties, checkWebhookUrl } from './fields.ts';
@@ -43,7 +46,22 @@ export const SetServerProperties = operation({
     "properties are set by the service and refused, as are properties that the server's version does not support.",
   bodyLimitBytes: PROPERTIES_BYTES,
   body: message({
-    idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
+    idleTimeoutMinutes: int32({ min: -1, max: MOST_IDLE_MINUTES })
+      .optional()
+      .describe("0: the node's default; -1: it never sleeps by itself."),
+    awakeHours: line(MOST_AWAKE_CHARS)
+      .optional()
+      .describe(
+        'When it stays awake without players: entries such as `Fri-Sun 18-24`, separated by commas. Without a day, ' +
+          'an entry applies every day. `22-2` ends on the next day. Hours do not start a server. Empty: never.',
+      ),
+    awakeTimeZone: line(64).optional().describe('The IANA time zone of `awakeHours`. Empty: UTC.'),
+    ignoredPlayers: line(400)
+      .optional()
+      .describe(
+        'At most 16 players that do not keep it awake, such as the fake players of a plugin, separated by commas. ' +
+          'A `*` at the end of a name stands for any rest. Players who joined through Dormouse always count.',
+      ),
     properties: PropertyMap.optional().describe('Subset of server.properties; empty: all defaults.'),
   }).meta({ id: 'SetServerPropertiesRequest' }),
   example: { idleTimeoutMinutes: 20, properties: { difficulty: 'hard', 'view-distance': '12' } },
@@ -88,6 +106,19 @@ export const SetServerAlertWebhook = operation({
   example: { url: 'https://discord.com/api/webhooks/1/example' },
 });
 
+function* checkAwake(given: { awakeHours?: string; awakeTimeZone?: string; ignoredPlayers?: string }) {
+  const { awakeHours = '', awakeTimeZone = '', ignoredPlayers = '' } = given;
+  if (parseAwakeHours(awakeHours) === undefined) {
+    yield { field: 'awakeHours', description: 'must be entries such as Fri-Sun 18-24 or 8:30-10, separated by commas' };
+  }
+  if (awakeTimeZone !== '' && !isTimeZone(awakeTimeZone)) {
+    yield { field: 'awakeTimeZone', description: 'must be an IANA time zone name, such as Europe/Berlin' };
+  }
+  if (ignoredIn(ignoredPlayers) === undefined) {
+    yield { field: 'ignoredPlayers', description: 'must be at most 16 names separated by commas; * only at the end' };
+  }
+}
+
 interface Asked {
   now: ServerNow;
   principal: Principal;
@@ -109,14 +140,15 @@ async function change(
 export const settingOperations = (needs: Needs): readonly Served[] => [
   needs.serveServer(SetServerProperties, async ({ server: now, body, principal }) => {
     const { properties = {} } = body;
-    const violations = [...checkProperties({ ...now.row, properties })];
+    const violations = [...checkProperties({ ...now.row, properties }), ...checkAwake(body)];
     if (violations.length > 0) throw invalidFields(violations);
     // A restore determines the world name. Other properties set during the restore stay.
     const job = needs.servers.jobOf(now.row.id);
     const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
     if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);
     const names = Object.keys({ ...body, ...properties }).filter((name) => name !== 'properties');
-    return change({ now, principal, needs }, body, 'server.properties', names.join(', '));
+    const fields = { ...body, ...(body.awakeTimeZone === '' && { awakeTimeZone: 'UTC' }) };
+    return change({ now, principal, needs }, fields, 'server.properties', names.join(', '));
   }),
   needs.serveServer(SetServerMotd, async ({ server: now, body: { motd }, principal }) =>
     change({ now, principal, needs }, { motd }, 'server.motd'),

@@ -99,6 +99,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
 };
 const DEADLINES: Readonly<Record<string, string>> = {
   keepAwake: 'Kept awake until',
+  awakeHours: 'Awake hours until',
   idle: 'Sleeps unless someone joins',
   falseWake: 'Sleeps because no one joined',
 };

@@ -115,8 +115,15 @@ function startup({ startupPhase, startupItem, startupPercent, startupEtaSeconds 
 function running(request: ServerRequest, machine: Machine, idleMinutes: number): Html {
   const { role } = request;
   const kept = deadline(machine, 'keepAwake');
+  const reasons = machine.keptAwakeBy.map(reasonText);
   return html`${wokenBy(request, machine)}
-    <p>${kept === undefined ? restText(machine, idleMinutes) : html`Kept awake until ${timeTag(kept)}.`}</p>
+    <p>
+      ${
+        reasons.length > 0 &&
+        html`Awake because: ${reasons.map((reason, index) => html`${index > 0 && ', '}${reason}`)}.`
+      }
+      ${kept === undefined && restText(machine, idleMinutes)}
+    </p>
     ${
       isAtLeast(role, 'member') &&
       html`<div class="actions small">
@@ -136,8 +143,17 @@ function deadline({ deadlines }: Machine, wanted: string): string | undefined {
   return deadlines.find(({ name }) => name === wanted)?.at ?? undefined;
 }
 
+function reasonText({ reason, until, players }: Machine['keptAwakeBy'][number]): Html {
+  if (reason === 'players') return html`${countText(players, 'player', 'players')}`;
+  if (reason === 'neverSleeps') return html`never sleeps`;
+  if (reason === 'keepAwake') return html`kept awake until ${timeTag(until ?? 0)}`;
+  return until === null ? html`awake hours` : html`hours until ${timeTag(until)}`;
+}
+
 /** Returns when the server will sleep; with players online, the rule. */
-function restText(machine: Machine, idleMinutes: number): Html {
+function restText(machine: Machine, idleMinutes: number): Html | undefined {
+  const isEndless = machine.keptAwakeBy.some(({ reason, until }) => reason === 'awakeHours' && until === null);
+  if (idleMinutes < 0 || isEndless) return undefined;
   const [idle, falseWake] = [deadline(machine, 'idle'), deadline(machine, 'falseWake')];
   if (idle !== undefined) return html`Sleeps at ${timeTag(idle)} unless someone joins.`;
   if (falseWake !== undefined)

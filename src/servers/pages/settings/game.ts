@@ -10,6 +10,7 @@ import { type Filling, choiceField, filling, lineField, radioField } from '../..
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
+import { MOST_AWAKE_CHARS } from '../../awake-hours.ts';
 import { unlessRefused } from '../parts.ts';
 import { SAVED, settingsPage } from './frame.ts';
 import { ReadFile } from '../../../files/api.ts';
@@ -23,7 +24,12 @@ export function mountGameSettings(panel: Panel, settings: { idleTimeoutMinutes: 
     show: (request) => gamePage(request, settings.idleTimeoutMinutes),
     forms: {
       async idle({ call, server: { id } }, form) {
-        await call(SetServerProperties, { id }, { idleTimeoutMinutes: Number(form.get('idleTimeoutMinutes')) });
+        const texts = (['awakeHours', 'awakeTimeZone', 'ignoredPlayers'] as const).flatMap((name) => {
+          const value = form.get(name);
+          return value === null ? [] : [[name, value] as const];
+        });
+        const idleTimeoutMinutes = Number(form.get('idleTimeoutMinutes'));
+        await call(SetServerProperties, { id }, { idleTimeoutMinutes, ...Object.fromEntries(texts) });
         return 'saved';
       },
       async properties(request, form) {
@@ -87,19 +93,54 @@ const HEADINGS: Record<PropertyGroup, string> = {
 const MOST_IDLE_MINUTES = 10_080;
 
 function idleCard(request: ServerRequest, ofAll: number): Html {
-  const field = {
+  const filled = filling(request, 'idle');
+  const { awakeHours, awakeTimeZone, ignoredPlayers } = request.server;
+  const minutes = {
     name: 'idleTimeoutMinutes',
     label: 'Minutes without players',
-    hint: `0 = default (${ofAll}). At most ${MOST_IDLE_MINUTES} (one week).`,
+    hint: `0 = default (${ofAll}). -1 = never. At most ${MOST_IDLE_MINUTES} (one week).`,
     value: String(request.server.idleTimeoutMinutes),
     type: 'number' as const,
     maxlength: 5,
-    more: html`min="0" max="${MOST_IDLE_MINUTES}" inputmode="numeric"`,
+    more: html`min="-1" max="${MOST_IDLE_MINUTES}"`,
   };
   return html`<section class="card">
     <h2>Automatic sleep</h2>
     <p>How long the server stays awake after the last player leaves.</p>
-    ${panelForm(request, 'idle', html`${lineField(filling(request, 'idle'), field)}<button type="submit">Save</button>`)}
+    ${panelForm(
+      request,
+      'idle',
+      html`${lineField(filled, minutes)}
+        <div class="side even">
+          ${lineField(filled, {
+            name: 'awakeHours',
+            label: 'Awake hours',
+            hint: 'Keeps the server awake without players, such as Fri-Sun 18-24, Mon 8:30-10. Does not start it.',
+            value: awakeHours,
+            maxlength: MOST_AWAKE_CHARS,
+            required: false,
+            more: html`autocapitalize="none" spellcheck="false"`,
+          })}
+          ${lineField(filled, {
+            name: 'awakeTimeZone',
+            label: 'Time zone of these hours',
+            hint: 'Such as Europe/Berlin. Empty = UTC.',
+            value: awakeTimeZone,
+            maxlength: 64,
+            required: false,
+            more: html`autocapitalize="none" spellcheck="false"`,
+          })}
+        </div>
+        ${lineField(filled, {
+          name: 'ignoredPlayers',
+          label: 'Players who don’t count',
+          hint: 'Names of a plugin’s fake players, separated by commas. NPC_* ignores all that begin so.',
+          value: ignoredPlayers,
+          maxlength: 400,
+          required: false,
+          more: html`autocapitalize="none" spellcheck="false"`,
+        })}<button type="submit">Save</button>`,
+    )}
   </section>`;
 }
 
