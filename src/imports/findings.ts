@@ -258,6 +258,25 @@ function modsOf(paths: ReadonlySet<string>): FoundMod[] {
   });
 }
 
+/**
+ * Returns the path in the server's folder of a file or directory of the archive; undefined if it is left out. Worlds of
+ * a single player move to the top, and an archived world gets a folder.
+ */
+export function placeOf({ root, worlds }: Findings, stored: string): string | undefined {
+  const path = withoutDot(stored);
+  if (leaving(path, root) !== undefined) return undefined;
+  const place = path.slice(root.length);
+  if (place === '') return undefined;
+  const [world] = worlds;
+  if (world?.folders[0] === '') return `${world.name}/${place}`;
+  return place.startsWith('saves/') ? place.slice('saves/'.length) || undefined : place;
+}
+
+/** Returns a path as `tar c folder` would store it: `tar c .` stores it with a dot in front. */
+export function withoutDot(path: string): string {
+  return path.replace(/^(?:\.\/)+/, '');
+}
+
 /** Returns why a file is left out; undefined if it is taken over. */
 function leaving(path: string, root: string): { path: string; reason: string } | undefined {
   if (!path.startsWith(root)) {

@@ -2,7 +2,7 @@ import { unpack } from '../files/archives/read.ts';
 import type { JailFile } from '../jail/jail.ts';
 import { MIB } from '../kernel/units.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
-import { type Findings, type ImportFile, clueBytes, findingsOf } from './findings.ts';
+import { type Findings, type ImportFile, clueBytes, findingsOf, withoutDot } from './findings.ts';
 
 /** Limit of the clues of an archive, all together. Those of real servers have less than a megabyte. */
 const MAX_CLUES_BYTES = 16 * MIB;
@@ -21,8 +21,7 @@ export async function inspect(
   let left = MAX_CLUES_BYTES;
   for await (const { path: stored, kind, content } of unpack(archive, workers, options)) {
     if (kind === 'directory') continue;
-    // `tar c .` stores paths with a dot in front.
-    const path = stored.replace(/^(?:\.\/)+/, '');
+    const path = withoutDot(stored);
     const most = Math.min(clueBytes(path), left);
     const held: Uint8Array[] = [];
     let sizeBytes = 0;
