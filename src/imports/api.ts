@@ -44,7 +44,7 @@ const ImportReply = z
 const Params = message({
   importId: z
     .string()
-    .regex(/^imp_\w{1,28}$/)
+    .regex(/^[\w-]{1,64}$/)
     .describe('From CreateImport.'),
 });
 const COMMON = { auth: 'key', scope: 'servers:write', section: 'Imports' } as const;

@@ -63,7 +63,7 @@ test(`an import is unknown to other accounts`, async (t) => {
   const it = await api(t);
   const id = await imported(t, it);
   await it.store.write(async (tx) => {
-    await insertAccount(tx, { id: 'acc_other', createdAt: 0 });
+    await insertAccount(tx, { id: 'acc_other', name: 'Other', createdAt: 0 });
   });
   const { key } = await it.mint(['servers:write'], { accountId: 'acc_other' });
   for (const [method, verb] of [
@@ -156,7 +156,7 @@ test(`after a kill while files are unpacked, or uploaded, only whole imports rem
 test(`an import expires after a day`, async (t) => {
   const it = await api(t);
   const id = await imported(t, it);
-  it.clock.advance(24 * 60 * 60 * 1_000 + 1);
+  await it.clock.advance(24 * 60 * 60 * 1_000 + 1);
   t.is((await it.call('GET', `/v1/imports/${id}`)).reason, 'IMPORT_NOT_FOUND');
   await imported(t, it);
   t.false(readdirSync(join(it.dataDir, 'imports')).includes(id));
