@@ -115,6 +115,7 @@ import { UpdateServer } from './servers/api/update-server.ts';
 import { UpdateServerVersion } from './servers/api/update-version.ts';
 import { DisableSftp, EnableSftp, GetSftp, RotateSftpPassword } from './sftp/api.ts';
 import { AddSshKey, ListSshKeys, RemoveSshKey } from './sftp/ssh-keys-api.ts';
+import { ConfirmImport, CreateImport, DeleteImport, GetImport } from './imports/api.ts';
 import { CreateServerFromTemplate, CreateTemplate, DeleteTemplate, ListTemplates } from './templates/api.ts';
 import { DeleteServerWorld, ListServerWorlds, ResetServerWorld, SetActiveWorld } from './worlds/api.ts';
 import type { Operation } from './http/operation.ts';
@@ -229,6 +230,10 @@ export const OPERATIONS: readonly Operation[] = [
   CreateServerFromTemplate,
   CreateTemplate,
   DeleteTemplate,
+  CreateImport,
+  GetImport,
+  ConfirmImport,
+  DeleteImport,
   ListMembers,
   InviteMember,
   SetMemberRole,

@@ -15,6 +15,8 @@ import { openGame } from './game/open.ts';
 import { createAccessChanges } from './http/access-changes.ts';
 import { createClientAddress } from './http/client-address.ts';
 import { TRANSFER_LIMITS, createStreamSlots } from './http/stream-slots.ts';
+import { importOperations } from './imports/api.ts';
+import { Imports } from './imports/imports.ts';
 import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
 import type { Telemetry } from './insight/telemetry.ts';
 import { createChangeLock } from './jail/change-lock.ts';
@@ -276,6 +278,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const { testAlert } = webhooks;
   const created = { accounts, cores, addresses, wakePolicies, worlds, updates, testAlert, owner };
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
+  const imports = await Imports.open(shared, folders, disks, workers, creation);
   const { trouble } = entrance;
   const { maxServersPerAccount } = settings;
   const fleet = nodes
@@ -313,6 +316,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     databaseRoom.feature,
     { operations: portOperations(shared, serverPorts, serverView), panel: mountPorts },
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
+    { operations: importOperations(imports, transferSlots, serverView) },
     insight.feature,
     billingFeature(shared, billing, reachability, drain),
     operators,

@@ -53,7 +53,7 @@ async function openLocal(path: string): Promise<FileHandle> {
 }
 
 /** Converts an error of a local path to a CommandError. */
-function localError(error: unknown, path: string): Error {
+export function localError(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? (error as Error) : failedHere('LOCAL_FILE', `Cannot read or write ${path} (${code}).`);
 }

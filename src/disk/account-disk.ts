@@ -94,6 +94,15 @@ export class AccountDisk {
    */
   async hold(serverId: string, bytes: number): Promise<AccountHold> {
     const accountId = this.limitBytes === 0 ? undefined : await this.#accountOf(serverId);
+    return await this.#hold(accountId, bytes, serverId);
+  }
+
+  /** Reserves bytes of an account for files that belong to no server yet, like `hold`. */
+  async holdFor(accountId: string, bytes: number): Promise<AccountHold> {
+    return await this.#hold(this.limitBytes === 0 ? undefined : accountId, bytes);
+  }
+
+  async #hold(accountId: string | undefined, bytes: number, serverId?: string): Promise<AccountHold> {
     let holding = 0;
     const grow = async (more: number): Promise<void> => {
       if (accountId === undefined || more <= 0) return;
@@ -197,14 +206,14 @@ export class AccountDisk {
   }
 
   /** Reserves bytes, synchronously with the check. Measures again before it refuses. */
-  async #take(accountId: string, serverId: string, bytes: number): Promise<void> {
+  async #take(accountId: string, serverId: string | undefined, bytes: number): Promise<void> {
     const taken = (account: Account): boolean => {
       if (!account.unlimited && this.#usedBytes(accountId, account) + bytes > this.limitBytes) return false;
       this.#held.add(accountId, bytes);
       return true;
     };
     if (taken(await this.#known(accountId))) return;
-    await this.#usage.measure(serverId).catch(() => {});
+    if (serverId !== undefined) await this.#usage.measure(serverId).catch(() => {});
     const account = await this.#read(accountId);
     if (!taken(account))
       throw this.#refused('RESOURCE_EXHAUSTED', accountId, account, 'Delete files or backups first.');

@@ -38,6 +38,7 @@ export type Section =
   | 'Account and wallet'
   | 'Platform'
   | 'Templates'
+  | 'Imports'
   | 'Mods'
   | 'Console, logs and insight'
   | 'Database'

@@ -70,9 +70,13 @@ export class Creation {
    * Checks a request and stores the server under the first free name. Rejects with INVALID_FIELD; with errors of its
    * core or of its pack's installation; FAILED_PRECONDITION REGION_UNAVAILABLE if the region's nodes are drained or
    * down; RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM; ALREADY_EXISTS if a requested name is taken; ACCOUNT_MISMATCH;
-   * KEY_LIMITED.
+   * KEY_LIMITED. `place` puts the server's files in place, in the same write as the server; a failure undoes the write.
    */
-  async create(principal: Principal, request: CompleteRequest): Promise<ServerNow> {
+  async create(
+    principal: Principal,
+    request: CompleteRequest,
+    place?: (serverId: string) => Promise<void>,
+  ): Promise<ServerNow> {
     const { cores, accountLimits, drain } = this.#rules;
     const servers = this.#servers;
     const accountId = wholeAccount(principal, request.accountId);
@@ -94,7 +98,7 @@ export class Creation {
       let taken: unknown;
       for (const name of names(wanted)) {
         try {
-          return await servers.create(newRow(wanted, name, this.#clock.now()), cause);
+          return await servers.create(newRow(wanted, name, this.#clock.now()), cause, place);
         } catch (error) {
           if (!(error instanceof StatusError) || error.code !== 'ALREADY_EXISTS') throw error;
           taken = error;
@@ -181,7 +185,7 @@ export const CreateServerRequest = message({
 }).meta({ id: 'CreateServerRequest' });
 
 /** A request after `complete`. */
-type CompleteRequest = z.output<typeof CreateServerRequest>;
+export type CompleteRequest = z.output<typeof CreateServerRequest>;
 
 /** Returns the request with defaults filled in. Throws INVALID_FIELD with every invalid field, or MAX_RAM. */
 function complete(given: CompleteRequest, defaults: CreationRules): CompleteRequest {

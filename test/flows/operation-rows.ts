@@ -1,4 +1,5 @@
 import type { Code } from '../../src/kernel/status.ts';
+import { tarBlock } from '../support/hostile-archives.ts';
 import type { Service } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -42,6 +43,12 @@ export interface Row {
 export const SERVER = 'walk';
 const MODDED = 'modded';
 const PACKED = 'packed';
+
+/** A world in an archive. Its bytes are ASCII. */
+const WORLD_TAR = Buffer.concat([
+  tarBlock('World/level.dat', '0', Buffer.from('level')),
+  Buffer.alloc(1024),
+]).toString();
 
 const UNKNOWN_SERVER = { params: { id: 'nobody' }, code: 'NOT_FOUND' } as const;
 const UNKNOWN_KEY = { key: 'dmk_nonsense', code: 'UNAUTHENTICATED' } as const;
@@ -289,6 +296,32 @@ export const ROWS: readonly Row[] = [
     id: 'DeleteTemplate',
     well: (walk) => ({ params: noted('templateId')(walk), body: {} }),
     bad: { params: { templateId: 'none' }, code: 'NOT_FOUND' },
+  },
+
+  {
+    id: 'CreateImport',
+    well: { query: { name: 'world.tar' }, bytes: WORLD_TAR },
+    bad: { bytes: 'no archive', code: 'INVALID_ARGUMENT' },
+    after: note('importId', 'id'),
+  },
+  {
+    id: 'GetImport',
+    well: (walk) => ({ params: noted('importId')(walk) }),
+    bad: { params: { importId: 'imp_none' }, code: 'NOT_FOUND' },
+  },
+  {
+    id: 'ConfirmImport',
+    well: (walk) => ({ params: noted('importId')(walk), body: { type: 'sandbox', ramMb: 128 } }),
+    bad: { params: { importId: 'imp_none' }, body: {}, code: 'NOT_FOUND' },
+  },
+  {
+    id: 'DeleteImport',
+    before: async (walk) => {
+      const { id } = await walk.call('CreateImport', { query: { name: 'again.tar' }, bytes: WORLD_TAR });
+      walk.noted.set('importId', String(id));
+    },
+    well: (walk) => ({ params: noted('importId')(walk), body: {} }),
+    bad: { params: { importId: 'imp_none' }, code: 'NOT_FOUND' },
   },
 
   {

@@ -24,6 +24,7 @@ export type Need =
   | 's3'
   | 'restic'
   | 'java25'
+  | 'archivers'
   | 'tools';
 
 /** The S3 server that `npm run client-tools` installs. */
@@ -54,6 +55,8 @@ const probes: Record<Need, () => Promise<unknown>> = {
   restic: () => firstThatRuns(['restic'], 'version'),
   s3: () => firstThatRuns([S3_SERVER, 'versitygw']),
   java25: () => firstThatRuns([join(JDK25, 'bin/javac')]),
+  archivers: () =>
+    Promise.all([run('zip', ['-v']), run('tar', ['--zstd', '--version']), run('zstd', ['-V']), run('python3', ['-V'])]),
   openssh: () => firstThatRuns(['ssh'], '-V'),
   chromium: () => Promise.all([firstThatRuns([CHROMIUM]), probes.tools()]),
   tools: () => access(join(import.meta.dirname, '../node_modules/.package-lock.json')),
