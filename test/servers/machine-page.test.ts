@@ -59,7 +59,7 @@ test('an awake server shows what keeps it awake', async (t) => {
     (await it.get('/servers/castle')).text.replaceAll(/<[^>]*>|\s+/g, ' ').replaceAll(/ +/g, ' ');
   t.regex(await reads(), /Awake because: never sleeps/);
   it.games.players.set('castle', 1);
-  await it.passUntil(async () => (await reads()).includes('Awake because: 1 player , never sleeps'), 10_000);
+  await it.passUntil(async () => (await reads()).includes('Awake because: 1 player, never sleeps'), 10_000);
   t.notRegex(await reads(), /Sleeps /);
   const now = new Date(it.clock.now());
   const hour = now.getUTCHours();
@@ -68,7 +68,7 @@ test('an awake server shows what keeps it awake', async (t) => {
     awakeHours: `${hour}-${(hour + 2) % 24}`,
   });
   await it.ok('POST', '/v1/servers/castle:keepAwake', { minutes: 30 });
-  t.regex(await reads(), /Awake because: 1 player , hours until .*, kept awake until /);
+  t.regex(await reads(), /Awake because: 1 player, hours until .*, kept awake until /);
   const { keptAwakeBy } = await it.ok('GET', '/v1/servers/castle/machine');
   const until = Math.floor(now.getTime() / 3_600_000) * 3_600_000 + 2 * 3_600_000;
   t.like(keptAwakeBy, [
