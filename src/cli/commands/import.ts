@@ -30,7 +30,7 @@ Example: ${DORMOUSE} import old-server.zip --ram 4G`,
     const { api, slow, json, document, terminal } = context;
     const { out } = terminal;
     const found = resume ? await done(api.GET('/v1/imports/{importId}', at(path))) : await upload(context, path);
-    const { id = '' } = found;
+    const { id } = found;
     const body = given({ name, type, version, ramMb: ram === undefined ? undefined : ramMb(ram) });
     if (!json) for (const line of linesOf(found)) out.line(line);
     if (!yes && !(await saysYes(context, 'Create this server?'))) {
@@ -62,11 +62,11 @@ async function upload({ slow }: Context, path: string): Promise<Messages['Import
 }
 
 function linesOf(found: Messages['Import']): string[] {
-  const { name = '', type = '', version = '', ramMb: mb = 0, worlds = [], mods = [], leftOut = [], files = 0 } = found;
+  const { name, type, version, ramMb: mb, worlds, mods, leftOut, files } = found;
   return [
     `${oneLine(name)}: ${type === '' ? 'unknown software' : software({ type, version })}${mb > 0 ? `, ${memory(mb)}` : ''}`,
     `${some(files, 'file')}, ${size(found.sizeBytes ?? 0)}`,
-    ...worlds.map((world) => `World ${oneLine(world.name ?? '')}${world.active === true ? ' (active)' : ''}`),
+    ...worlds.map((world) => `World ${oneLine(world.name ?? '')}${world.active ? ' (active)' : ''}`),
     ...mods.map((mod) => `${oneLine(mod.name ?? '')} ${oneLine(mod.version ?? '')}`.trim()),
     ...leftOut.map((left) => `Not taken over: ${oneLine(left.path ?? '')}. ${left.reason ?? ''}`),
   ];

@@ -11,7 +11,7 @@ import { fewAtATime } from '../../support/few.ts';
 import { isHere } from '../../support/needs.ts';
 import { type OnRestic, restic, resticChild, resticFolder, resticPlace } from '../../support/restic.ts';
 import { plant, treeOf } from '../../support/tree.ts';
-import { type Shown, backUp, backupsOf, filesOf, find, restore, rootOf, sleeping } from '../parts.ts';
+import { type Shown, backUp, filesOf, find, restore, rootOf, sleeping } from '../parts.ts';
 
 interface Place {
   it: ApiUnderTest;
