@@ -14,7 +14,6 @@ export interface Shown {
   error: string;
   note: string;
   sizeBytes: string;
-  addedBytes: string;
   locked: boolean;
   offSite: boolean;
   awaitingOffSite: boolean;
