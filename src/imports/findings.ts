@@ -110,6 +110,8 @@ export function findingsOf(files: readonly ImportFile[], clues: Clues): Findings
   if (root === undefined) return undefined;
   const inside = files.filter(({ path }) => path.startsWith(root));
   const paths = new Set(inside.map(({ path }) => path.slice(root.length)));
+  // A mod pack names its files, and has few of them.
+  if (paths.has('modrinth.index.json') && !paths.has('server.properties')) return undefined;
   const at = (path: string): string | undefined => {
     const bytes = clues.get(root + path);
     return bytes && decodeText(bytes);

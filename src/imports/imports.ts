@@ -311,6 +311,7 @@ function notFound(importId: string): StatusError {
 }
 
 function noServer(): StatusError {
-  const sentence = 'The archive has no server in it: neither server.properties nor a world, mods or plugins.';
+  const sentence =
+    'The archive has no server in it: neither server.properties nor a world, mods or plugins. To use a mod pack, create a server and choose the pack under Mods.';
   return new StatusError('INVALID_ARGUMENT', 'NO_SERVER_FOUND', sentence);
 }

@@ -10,7 +10,10 @@ BEYOND_SCHEMAS = {
     "UpdateServer": {"ramMb", "plan", "jvmOptions"},
     "UpdateServerVersion": {"type", "version"},
     "SetModpack": {"ref"},
-    "SetServerProperties": {"properties"},
+    # What hours and a time zone are, and names of players.
+    "SetServerProperties": {"properties", "awakeHours", "awakeTimeZone", "ignoredPlayers"},
+    # Which servers an account has.
+    "SetServerNetwork": {"front"},
     # How long a line is that a player sees, tags aside.
     "SetServerMotd": {"motd"},
     "SetWakePolicy": {"asleepMotd", "maintenanceText"},

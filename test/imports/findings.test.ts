@@ -174,10 +174,11 @@ test(`an instance of Prism has its loader and the worlds of its single player`, 
   );
 });
 
-test(`a Modrinth pack names its loader`, (t) => {
+test(`the index of an installed Modrinth pack names its loader`, (t) => {
   const dependencies = { minecraft: '1.21.1', neoforge: '21.1.77' };
   const index = { formatVersion: 1, game: 'minecraft', name: 'Pack', files: [], dependencies };
-  t.is(software(found({ 'modrinth.index.json': JSON.stringify(index) })), 'neoforge 1.21.1 21.1.77');
+  const files = { 'modrinth.index.json': JSON.stringify(index), 'server.properties': '' };
+  t.is(software(found(files)), 'neoforge 1.21.1 21.1.77');
 });
 
 test(`a single-player world is found with or without its folder`, (t) => {
@@ -188,7 +189,12 @@ test(`a single-player world is found with or without its folder`, (t) => {
   t.is(bare.version, '1.21.4');
 });
 
-test(`an archive without a server has no findings`, (t) => {
+test(`an archive without a server, or a mod pack that is not installed, has no findings`, (t) => {
+  const pack = [
+    { path: 'modrinth.index.json', sizeBytes: 2 },
+    { path: 'overrides/config/x.toml', sizeBytes: 1 },
+  ];
+  t.is(findingsOf(pack, new Map([['modrinth.index.json', Buffer.from('{}')]])), undefined);
   t.is(findingsOf([{ path: 'photos/cat.jpg', sizeBytes: 1 }], new Map()), undefined);
 });
 

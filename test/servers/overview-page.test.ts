@@ -111,7 +111,7 @@ test('a server can be kept awake, and killed after a confirmation, but not by a 
   t.is(kept.headers.get('location'), '/servers/castle?done=kept');
   t.regex(
     (await it.get('/servers/castle?done=kept')).text,
-    /Kept awake, even without players[\s\S]*Kept awake until[\s\S]*Cancel keep-awake/,
+    /Kept awake, even without players[\s\S]*kept awake until[\s\S]*Cancel keep-awake/,
   );
   t.is((await it.submit('/servers/castle/keep-awake', { minutes: '9999' })).status, 400);
 

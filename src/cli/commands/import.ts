@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, YES, command, flag, option, saysYes } from '../command.ts';
-
 import { memory, size, software, some } from '../format.ts';
 import { given } from '../parse.ts';
 import { type Messages, SERVER, read } from '../shapes.ts';
@@ -14,7 +13,7 @@ import { ramMb } from './settings.ts';
 /** `dormouse import`. */
 export const importServer: Command = command({
   usage: 'import <archive>',
-  summary: 'Create a server from an archive of its folder, or of a world. Shows the findings first.',
+  summary: 'Create a server from an archive of its folder or world.',
   options: {
     name: option('name', 'Name of the server (default: the archive’s).'),
     type: option('core', 'vanilla, paper, fabric, … (default: as found).'),
@@ -23,7 +22,7 @@ export const importServer: Command = command({
     resume: flag('The argument is the id of an import that was uploaded before.'),
     yes: YES,
   },
-  details: `The archive may be a zip, tar, tar.gz or tar.zst.
+  details: `Shows first what it has found. The archive may be a zip, tar, tar.gz or tar.zst.
 
 Example: ${DORMOUSE} import old-server.zip --ram 4G`,
   async run(context, [path = ''], { name, type, version, ram, resume, yes }) {
