@@ -147,7 +147,7 @@ test.runIf(isHere('chromium'))(
     release();
     await it.reach('lobby', 'running');
     await page.locator('.broad [data-state=running].lit').waitFor();
-    t.deepEqual(await litStates(page), ['running']);
+    t.deepEqual(await litStates(page), ['running', 'running.open']);
     await page.getByText('Kill…').waitFor();
     t.is(await page.inputValue('#send-reason'), 'half a reason', 'text being typed stays unchanged');
     await it.ok('DELETE', '/v1/servers/lobby');

@@ -411,8 +411,8 @@ async function inspect(t: ExecutionContext, page: Page, url: string): Promise<vo
       groupsWithoutLegend: 0,
       sameIds: [],
       danglingIds: [],
-      // Live pages load the service's own scripts; static pages load none.
-      scripts: new URL(page.url()).pathname.startsWith('/servers') ? 3 : 0,
+      // Live pages load the service's own scripts, and the list one that narrows it; static pages load none.
+      scripts: /^\/servers(\/|$)/.test(new URL(page.url()).pathname) ? (page.url().endsWith('/servers') ? 4 : 3) : 0,
       formsWithoutToken: 0,
       small: [],
       tooWide: 0,
