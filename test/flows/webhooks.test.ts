@@ -31,6 +31,10 @@ test('a webhook is notified of a wake, a player and a sleep, and a kill of the s
   await service.kill();
   await service.start();
   await service.reach(id, 'running');
+  // A player who leaves before the proxy has named its players is not announced.
+  const players = async () =>
+    (await service.call<{ proxies: { players: number }[] }>('GET', '/v1/operator/proxies')).proxies.at(0)?.players;
+  await until(async () => (await players()) === 1);
   t.deepEqual(await events(), begun, 'a player who is still online is not announced again');
   await steve.end();
   await until(async () => (await events()).includes('player.leave'));
