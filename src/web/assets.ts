@@ -94,5 +94,6 @@ function contentOf(file: string): Buffer {
   if (!file.endsWith('.css')) return content;
   const [beginning = '', ...parts] = content.toString().split('/*');
   const withoutComments = [beginning, ...parts.map((part) => part.slice(part.indexOf('*/') + 2))].join('');
-  return Buffer.from(withoutComments.replaceAll(/\n\s+/g, '\n').replaceAll(/\s*([{};])\s*/g, '$1'));
+  const plain = withoutComments.replaceAll(/\n\s*/g, '\n').replaceAll(/([{};])\s+/g, '$1');
+  return Buffer.from(plain.replaceAll(/\s([{}])/g, '$1'));
 }
