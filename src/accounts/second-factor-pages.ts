@@ -1,6 +1,6 @@
 import { encode } from 'uqr';
 import { MINUTE_MS } from '../kernel/units.ts';
-import { csrfField, doneNote, problemNote, textField } from '../web/form.ts';
+import { NO_PROSE, csrfField, doneNote, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page, SignedInRequest } from '../web/page-request.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
@@ -275,7 +275,7 @@ export function anyCodeField(problem: Problem | undefined): Html {
         autocomplete: 'off',
         problem,
         required: false,
-        more: html`autocapitalize="none" spellcheck="false"`,
+        more: NO_PROSE,
       })}
     </details>`;
 }

@@ -16,7 +16,7 @@ import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { Log } from '../kernel/log.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
-import { unpack } from './archives/read.ts';
+import { stageEntry, unpack } from './archives/read.ts';
 import { archiveStream, packedPaths } from './archives/write.ts';
 import type { Part } from './listing-job.ts';
 import { type Listing, createListing } from './listing.ts';
@@ -275,25 +275,16 @@ async function extract(
   let addedBytes = 0;
   const beforePiece = patiently(room, caller, (bytes) => (addedBytes += bytes));
   let extracted = 0;
-  for await (const { path, kind, mode, content } of unpack(source, workers, caller)) {
+  for await (const entry of unpack(source, workers, caller)) {
+    const { path } = entry;
     // Skips the service's lists, as in a backup: they describe the server's own folder.
     if (isList(path)) continue;
     await beforePiece(0);
     const place = joinNames(parsePath(`${to}/${path}`));
-    if (kind === 'directory') {
-      await stage.mkdir(path);
-      continue;
-    }
     // Reports conflicts early. Later ones are detected when the files are moved into place.
-    if (!overwrite && (await files.stat(place).catch(() => undefined))) throw refused('EEXIST', place);
-    await using file = await stage.create(path, mode || undefined);
-    let size = 0;
-    for await (const chunk of content) {
-      await beforePiece(spaceOf(size + chunk.length) - spaceOf(size));
-      await file.write(size, chunk);
-      size += chunk.length;
-    }
-    extracted += size;
+    if (entry.kind === 'file' && !overwrite && (await files.stat(place).catch(() => undefined)))
+      throw refused('EEXIST', place);
+    extracted += await stageEntry(stage, path, entry, beforePiece);
   }
   const replacedBytes = await stage.mergeInto(to, !overwrite);
   return { result: extracted, addedBytes: addedBytes - replacedBytes };

@@ -104,7 +104,7 @@ export function clueBytes(path: string): number {
   return names.length > MAX_DEPTH ? 0 : (CLUES.find(([pattern]) => pattern.test(name))?.[1] ?? 0);
 }
 
-/** Returns the server found in files, with the content of those that are clues; undefined if there is none. */
+/** Finds the server in files. `clues`: their content, as far as `clueBytes` asks for it. Returns undefined without one. */
 export function findingsOf(files: readonly ImportFile[], clues: Clues): Findings | undefined {
   const root = rootOf(files.map(({ path }) => path));
   if (root === undefined) return undefined;

@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path';
 import type { Principal } from '../http/principal.ts';
 import type { Upload } from '../http/serve.ts';
 import type { Disks } from '../disk/disks.ts';
-import { unpack } from '../files/archives/read.ts';
+import { stageEntry, unpack } from '../files/archives/read.ts';
 import { isWorldName } from '../game/worlds.ts';
 import type { Folders } from '../files/files.ts';
 import { exists } from '../backups/files.ts';
 import { dataRoot } from '../jail/data-root.ts';
-import { openJail } from '../jail/jail.ts';
+import { type JailFile, openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { createFolder } from '../jail/server-folder.ts';
-import { spaceOf } from '../jail/space.ts';
+import { patiently } from '../jail/patience.ts';
 import { readIfThere, writeAtomic } from '../kernel/atomic-file.ts';
 import { every } from '../kernel/every.ts';
 import { randomBase62 } from '../kernel/ids.ts';
@@ -23,8 +23,7 @@ import type { WorkerPool } from '../kernel/workers/pool.ts';
 import type { CompleteRequest, Creation } from '../servers/creation.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Shared } from '../servers/shared.ts';
-import { type Findings, placeOf } from './findings.ts';
-import { inspect } from './inspect.ts';
+import { type Findings, type ImportFile, clueBytes, findingsOf, placeOf, withoutDot } from './findings.ts';
 
 /** An uploaded archive with the server found in it. */
 export interface Import {
@@ -42,6 +41,8 @@ export interface Import {
 const MOST_PER_ACCOUNT = 3;
 /** How long an import stays. */
 export const EXPIRES_MS = DAY_MS;
+/** Limit of the clues of an archive, all together. Those of real servers have less than a megabyte. */
+const MAX_CLUES_BYTES = 16 * MIB;
 const RECORD = 'import.json';
 const ARCHIVE = 'archive';
 
@@ -185,24 +186,15 @@ export class Imports {
       await using archive = await staged.open(ARCHIVE);
       await using jail = await openJail(tree, { owner: this.#folders.owner });
       await using stage = await jail.stage();
-      for await (const { path, kind, mode, content } of unpack(archive, this.#workers, { tenant: accountId, signal })) {
-        signal.throwIfAborted();
-        const place = placeOf(findings, path);
-        if (place === undefined) continue;
-        if (kind === 'directory') {
-          await stage.mkdir(place);
-          continue;
-        }
-        await using file = await stage.create(place, mode || undefined);
-        let size = 0;
-        for await (const chunk of content) {
-          const bytes = spaceOf(size + chunk.length) - spaceOf(size);
-          await account.grow(bytes);
-          await hold.grow(bytes);
-          await file.write(size, chunk);
-          hold.landed(bytes);
-          size += chunk.length;
-        }
+      const grow = async (bytes: number): Promise<void> => {
+        await account.grow(bytes);
+        await hold.grow(bytes);
+      };
+      const beforePiece = patiently({ grow, landed: (bytes) => hold.landed(bytes) }, { signal });
+      for await (const entry of unpack(archive, this.#workers, { tenant: accountId, signal })) {
+        await beforePiece(0);
+        const place = placeOf(findings, entry.path);
+        if (place !== undefined) await stageEntry(stage, place, entry, beforePiece);
       }
       await stage.mergeInto('');
     } finally {
@@ -281,6 +273,36 @@ export class Imports {
   #folder(id: string): string {
     return join(this.#folders.dataDir, 'imports', id);
   }
+}
+
+/**
+ * Finds the server in an archive. Reads the archive once, in a worker and with the limits of `unpack`, and throws its
+ * errors. Keeps only small files that tell about the server. Returns undefined for an archive without a server.
+ */
+export async function inspect(
+  archive: JailFile,
+  workers: WorkerPool,
+  options: { tenant: string; signal?: AbortSignal | undefined },
+): Promise<Findings | undefined> {
+  const files: ImportFile[] = [];
+  const clues = new Map<string, Uint8Array>();
+  let left = MAX_CLUES_BYTES;
+  for await (const { path: stored, kind, content } of unpack(archive, workers, options)) {
+    if (kind === 'directory') continue;
+    const path = withoutDot(stored);
+    const most = Math.min(clueBytes(path), left);
+    const held: Uint8Array[] = [];
+    let sizeBytes = 0;
+    for await (const chunk of content) {
+      sizeBytes += chunk.length;
+      if (sizeBytes <= most) held.push(chunk);
+    }
+    files.push({ path, sizeBytes });
+    if (sizeBytes === 0 || sizeBytes > most) continue;
+    clues.set(path, Buffer.concat(held));
+    left -= sizeBytes;
+  }
+  return findingsOf(files, clues);
 }
 
 /** Returns the archive's name as the name of a server. */

@@ -8,7 +8,8 @@ export type OffsetAt = (at: number) => number;
 export function isTimeZone(timeZone: string): boolean {
   if (!/^[A-Za-z]/.test(timeZone)) return false;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
+    offsetsOf(timeZone);
+    return true;
   } catch {
     return false;
   }
@@ -27,8 +28,21 @@ export function changeBetween(before: number, later: number, offsetAt: OffsetAt)
   return high * MINUTE_MS;
 }
 
-/** Returns the offsets of an IANA time zone. */
+/** Zones in use. A formatter costs more than all of its answers, and running servers ask every few seconds. */
+const zones = new Map<string, OffsetAt>();
+const MOST_ZONES = 64;
+
+/** Returns the offsets of an IANA time zone. Throws RangeError for an unknown one. */
 export function offsetsOf(timeZone: string): OffsetAt {
+  const known = zones.get(timeZone);
+  if (known !== undefined) return known;
+  const offsetAt = newOffsets(timeZone);
+  if (zones.size >= MOST_ZONES) zones.clear();
+  zones.set(timeZone, offsetAt);
+  return offsetAt;
+}
+
+function newOffsets(timeZone: string): OffsetAt {
   const fields = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
   const format = new Intl.DateTimeFormat('en', { timeZone, hourCycle: 'h23', calendar: 'iso8601', ...fields });
   return (at) => {

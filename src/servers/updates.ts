@@ -4,7 +4,7 @@ import type { Cause } from '../../machines/server-types.ts';
 import type { MachineStep } from '../actors/machine-step.ts';
 import { type AuditActor, recordThrough } from '../audit/audit.ts';
 import type { CoreBuilds } from '../engines/process/cores/core-builds.ts';
-import { compareBuilds } from '../engines/process/cores/source.ts';
+import { compareNumbered } from '../kernel/natural-order.ts';
 import { softwareText } from '../game/cores.ts';
 import { noteBuild, notedBuild } from '../game/installed-build.ts';
 import { dataRoot } from '../jail/data-root.ts';
@@ -161,7 +161,7 @@ export class Updates {
     const { signal } = this.#closing;
     const newest = pinned === undefined ? undefined : await abortable(builds.newest(type, version), signal);
     if (pinned === undefined || newest === undefined || newest === refusedBuild) return;
-    if (compareBuilds(newest, buildOnTrial(row) ?? pinned) <= 0) return;
+    if (compareNumbered(newest, buildOnTrial(row) ?? pinned) <= 0) return;
     await builds.fetch?.({ core: type, version, build: newest }, signal);
     const from = pendingUpdate?.from ?? { type, version, build: pinned };
     const to = { type, version, build: newest };

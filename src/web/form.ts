@@ -1,6 +1,9 @@
 import { type Html, html } from './html.ts';
 import type { Problem } from './problem.ts';
 
+/** Attributes of a field whose text is no prose, such as a name or a code. */
+export const NO_PROSE = html`autocapitalize="none" spellcheck="false"`;
+
 /** The token against forged forms. Required in every form. */
 export function csrfField(csrf: string): Html {
   return hidden('csrf', csrf);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { type Findings, clueBytes, findingsOf } from '../../src/imports/findings.ts';
-import { inspect } from '../../src/imports/inspect.ts';
+import { inspect } from '../../src/imports/imports.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { isHere } from '../support/needs.ts';

@@ -49,7 +49,8 @@ export const schedules: Subject = {
   name: 'schedules',
   summary: 'Scheduled tasks: backups, restarts, commands.',
   details: `Name a schedule by its number in the list. Times are UTC unless you name a time zone.
-A cron expression has five fields: minute, hour, day, month, day of the week. Or use hourly, daily (04:00) or weekly (Mondays, 04:00).
+A cron expression has five fields: minute, hour, day, month, day of the week.
+Or use hourly, daily (04:00) or weekly (Mondays, 04:00).
 
 Examples: ${DORMOUSE} schedules add castle backup daily
           ${DORMOUSE} schedules add castle command "0 18 * * 5" say The weekend begins`,

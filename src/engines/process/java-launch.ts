@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { KIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { hasCore } from './core-file.ts';
-import { compareBuilds } from './cores/source.ts';
+import { compareNumbered } from '../../kernel/natural-order.ts';
 import type { Java } from './java-homes.ts';
 
 /** Arguments for Java except those for memory. */
@@ -84,7 +84,7 @@ async function argumentFiles(
     const builds = (await readdir(join(dataDir, library)).catch(() => [])).filter((build) =>
       /^\w[\w.+-]*$/.test(build),
     );
-    const found = builds.toSorted(compareBuilds).map(async (build) => {
+    const found = builds.toSorted(compareNumbered).map(async (build) => {
       const path = `${library}/${build}/${UNIX_ARGS}`;
       return (await hasCore(join(dataDir, path))) ? [{ build, path }] : [];
     });
@@ -130,7 +130,7 @@ async function olderForge(dataDir: string, version: string): Promise<string | un
   const names = (await readdir(dataDir).catch(() => [])).filter(
     (name) => name.startsWith(`forge-${version}-`) && /^[\w.+-]+\.jar$/.test(name) && !name.includes('installer'),
   );
-  for (const name of names.toSorted(compareBuilds).toReversed()) {
+  for (const name of names.toSorted(compareNumbered).toReversed()) {
     if (await hasCore(join(dataDir, name))) return join(dataDir, name);
   }
   return undefined;

@@ -1,4 +1,5 @@
-import type { JailFile } from '../../jail/jail.ts';
+import type { JailFile, Staging } from '../../jail/jail.ts';
+import { spaceOf } from '../../jail/space.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { MIB, MINUTE_MS } from '../../kernel/units.ts';
 import type { WorkerPool } from '../../kernel/workers/pool.ts';
@@ -51,6 +52,30 @@ export async function* unpack(
   } finally {
     await pieces.return();
   }
+}
+
+/**
+ * Writes an entry to a path of a stage, piece by piece, and returns the number of bytes. `beforePiece` is awaited before
+ * each piece with the bytes of disk that it needs, and ends the work by an error.
+ */
+export async function stageEntry(
+  stage: Staging,
+  path: string,
+  { kind, mode, content }: Unpacked,
+  beforePiece: (bytes: number) => Promise<void>,
+): Promise<number> {
+  if (kind === 'directory') {
+    await stage.mkdir(path);
+    return 0;
+  }
+  await using file = await stage.create(path, mode || undefined);
+  let size = 0;
+  for await (const chunk of content) {
+    await beforePiece(spaceOf(size + chunk.length) - spaceOf(size));
+    await file.write(size, chunk);
+    size += chunk.length;
+  }
+  return size;
 }
 
 /** Returns an entry's content, read at most once. */

@@ -1,3 +1,5 @@
+import { hostAndPort } from '../../kernel/address.ts';
+
 /** Default port of Minecraft clients. */
 const DEFAULT_PORT = 25_565;
 /** Host name if the service has no name in the DNS. Only its own machine resolves it. */
@@ -31,7 +33,6 @@ export class Addresses {
   readonly #publicHost: string;
   readonly #playersPort: () => number;
   readonly #entrance: Entrance;
-
   readonly #networkHost: string;
 
   /** `playersPort`: a function, because the proxy may listen on any free port. `networkHost`: of private backends. */
@@ -43,8 +44,8 @@ export class Addresses {
   }
 
   /**
-   * Returns a server's address; '' for a private backend. Few systems resolve names below `localhost` (RFC 6761 §6.3 leaves it to them; neither
-   * glibc nor Java does), so the default server is at `localhost` itself.
+   * Returns a server's address; '' for a private backend. Few systems resolve names below `localhost` (RFC 6761 §6.3
+   * leaves it to them; neither glibc nor Java does), so the default server is at `localhost` itself.
    */
   of({ id, hostname, networkPort }: { id: string; hostname: string; networkPort: number | null }): string {
     if (networkPort !== null) return '';
@@ -58,7 +59,7 @@ export class Addresses {
     if (networkPort === null) return undefined;
     // At all addresses of this machine, the public one is the one to show.
     const host = ['::', '0.0.0.0'].includes(this.#networkHost) ? this.#publicHost : this.#networkHost;
-    return `${host.includes(':') ? `[${host}]` : host}:${networkPort}`;
+    return hostAndPort({ host, port: networkPort });
   }
 
   /** Returns the server's address for other machines of the home network; undefined if they cannot reach it. */

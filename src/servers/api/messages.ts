@@ -4,6 +4,12 @@ import { ServerId, line, message, reply } from '../../http/fields.ts';
 /** A server's label for people. */
 export const ServerName = line(64).trim().min(1, 'is required');
 
+/** The fields of a server that depend on the caller, or on the moment. */
+export const FOR_CALLER = {
+  role: reply.text.describe('Your role on it: `owner`, `member` or `limited`.'),
+  playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent if unknown.' }),
+};
+
 /** The parameters of paths under `/v1/servers/{id}`. */
 export const ServerParams = message({ id: ServerId.describe('Server id.') });
 

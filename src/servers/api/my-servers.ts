@@ -11,6 +11,7 @@ import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
 import type { Addresses } from './addresses.ts';
 import { Cause } from './machine.ts';
+import { FOR_CALLER } from './messages.ts';
 import { playersOf } from './view.ts';
 
 /** Dependencies of these operations. */
@@ -39,8 +40,7 @@ const ServerSummary = z
     type: reply.text,
     version: reply.text,
     region: reply.text,
-    role: reply.text.describe('Your role on it: `owner`, `member` or `limited`.'),
-    playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent if unknown.' }),
+    ...FOR_CALLER,
     ...forOwners,
   })
   .meta({ id: 'ServerSummary' });

@@ -1,10 +1,8 @@
-import * as z from 'zod';
-import { reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import { causeOf } from '../../access/caller.ts';
-import { Server, ServerParams } from './messages.ts';
+import { FOR_CALLER, Server, ServerParams } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
 import { playersOf, shownTo } from './view.ts';
 
@@ -20,10 +18,7 @@ export const GetServer = operation({
   description:
     'Poll it while the server starts, until `state` is `running`. For `limited` members, `alertWebhookUrl` is empty.',
   params: ServerParams,
-  reply: Server.extend({
-    role: reply.text.describe('Your role on it: `owner`, `member` or `limited`.'),
-    playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent if unknown.' }),
-  }).meta({ id: 'GetServerResponse' }),
+  reply: Server.extend(FOR_CALLER).meta({ id: 'GetServerResponse' }),
 });
 
 export const DeleteServer = operation({

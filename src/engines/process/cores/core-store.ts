@@ -6,7 +6,8 @@ import { StatusError } from '../../../kernel/status.ts';
 import { DAY_MS } from '../../../kernel/units.ts';
 import { EngineError, type Preparation } from '../../engine.ts';
 import { hasCore } from '../core-file.ts';
-import { type CoreBuild, type CoreSource, compareBuilds } from './source.ts';
+import type { CoreBuild, CoreSource } from './source.ts';
+import { compareNumbered } from '../../../kernel/natural-order.ts';
 import { PART, fetchFile } from './fetch-file.ts';
 import { sourceFailure } from './failure.ts';
 import { type InstallerHost, runInstaller } from './installer.ts';
@@ -78,7 +79,7 @@ export function openCoreStore(dir: string, sources: Readonly<Record<string, Core
     const prefix = `${version}-`;
     const names = (await readdir(join(dir, core)).catch(() => [])).filter((name) => name.startsWith(prefix));
     const builds = names.map((name) => name.slice(prefix.length)).filter((build) => /^\d[\w.+-]*$/.test(build));
-    for (const build of builds.toSorted(compareBuilds).toReversed()) {
+    for (const build of builds.toSorted(compareNumbered).toReversed()) {
       const found = await stored({ core, version, build });
       if (found) return found;
     }

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Clock } from '../../../kernel/clock.ts';
-import { lazily } from '../../../kernel/once.ts';
 import { type RegistryHttp, createRegistryHttp } from '../../../kernel/registry/http.ts';
 import { KIB } from '../../../kernel/units.ts';
 import type { Checksum, RemoteFile } from './fetch-file.ts';
@@ -11,13 +10,6 @@ export interface CoreBuild {
   build: string;
   /** The core's jar, or its installer. */
   file: RemoteFile;
-}
-
-const numerals = lazily(() => new Intl.Collator('en', { numeric: true }));
-
-/** Compares builds and versions by their numbers: `9` is before `10`, and `0.16.9` before `0.16.14`. */
-export function compareBuilds(one: string, other: string): number {
-  return numerals().compare(one, other);
 }
 
 /** A public source of one core. */

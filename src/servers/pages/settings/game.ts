@@ -6,6 +6,7 @@ import { type Editable, editableProperties } from '../../../game/properties/tabl
 import { decodeText } from '../../../kernel/decode-text.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
+import { NO_PROSE } from '../../../web/form.ts';
 import { type Filling, choiceField, filling, lineField, radioField } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
@@ -119,7 +120,7 @@ function idleCard(request: ServerRequest, ofAll: number): Html {
             value: awakeHours,
             maxlength: MOST_AWAKE_CHARS,
             required: false,
-            more: html`autocapitalize="none" spellcheck="false"`,
+            more: NO_PROSE,
           })}
           ${lineField(filled, {
             name: 'awakeTimeZone',
@@ -128,7 +129,7 @@ function idleCard(request: ServerRequest, ofAll: number): Html {
             value: awakeTimeZone,
             maxlength: 64,
             required: false,
-            more: html`autocapitalize="none" spellcheck="false"`,
+            more: NO_PROSE,
           })}
         </div>
         ${lineField(filled, {
@@ -138,7 +139,7 @@ function idleCard(request: ServerRequest, ofAll: number): Html {
           value: ignoredPlayers,
           maxlength: 400,
           required: false,
-          more: html`autocapitalize="none" spellcheck="false"`,
+          more: NO_PROSE,
         })}<button type="submit">Save</button>`,
     )}
   </section>`;
@@ -171,7 +172,7 @@ function javaCard(request: ServerRequest): Html {
           value: request.server.jvmOptions,
           maxlength: MOST_JVM_CHARS,
           required: false,
-          more: html`autocapitalize="none" spellcheck="false"`,
+          more: NO_PROSE,
         })}<button type="submit">Save the options for Java</button>`,
     )}
   </section>`;

@@ -1,7 +1,7 @@
 import { sizeOptions, sizesBetween } from '../choices.ts';
 import { invalidFields } from '../../../http/errors.ts';
 import { isAtLeast } from '../../../http/roles.ts';
-import { confirmed } from '../../../web/form.ts';
+import { NO_PROSE, confirmed } from '../../../web/form.ts';
 import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import { choiceField, filling, lineField, radioField } from '../../../web/panel/fields.ts';
@@ -124,7 +124,7 @@ function deleteCard(request: ServerRequest): Html {
     name: 'typed',
     label: html`Type <b>${id}</b> to delete it`,
     maxlength: 64,
-    more: html`autocapitalize="none" spellcheck="false"`,
+    more: NO_PROSE,
   });
   return html`<section class="card">
     <h2>Delete the server</h2>
