@@ -322,6 +322,8 @@ async function taken(pair: Pair, standby: Instance): Promise<Instance> {
 }
 
 async function settled(pair: Pair, id: string): Promise<boolean> {
-  const server = await pair.call('GET', `/v1/servers/${id}`);
-  return /^(running|hibernated|start_failed)$/.test(server.state);
+  const { state } = await pair.call('GET', `/v1/servers/${id}`);
+  // A takeover adopts games of another process, and notices only within a second that one of them has crashed.
+  if (state === 'running') return (await runningGames(pair)).some(({ serverId }) => serverId === id);
+  return /^(hibernated|start_failed)$/.test(state);
 }
