@@ -25,6 +25,9 @@ export function flag(help: string, short?: string) {
   return { type: 'boolean', help, ...(short !== undefined && { short }) } as const;
 }
 
+/** The option to change an awake server. */
+export const STOP_FIRST = flag('Stop an awake server for it, and start it again afterwards.');
+
 /** The option that skips a confirmation. */
 export const YES = flag('Do not ask for confirmation.', 'y');
 

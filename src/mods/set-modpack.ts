@@ -11,6 +11,7 @@ import { type AuditActor, auditActorOf } from '../audit/audit.ts';
 import { causeOf } from '../access/caller.ts';
 import { PLATFORMS, PackPlatform } from '../servers/api/fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
+import { StopFirst, stoppedFor } from '../servers/api/stop-first.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import { wrongState } from '../servers/refusals.ts';
 import type { ServerRow } from '../servers/rows.ts';
@@ -28,16 +29,17 @@ export const SetModpack = operation({
   section: 'Servers',
   summary: 'Install a mod pack',
   description:
-    'Only on a stopped server. If there is a world, it is backed up first, and this call returns when the backup ' +
+    'Only on a stopped server, or with `stopFirst`, which here does not start it again. If there is a world, it is backed up first, and this call returns when the backup ' +
     'is done. Then the server is `installing`, and afterwards `hibernated` or `install_failed`. After a failure, ' +
     'use RetryInstall. The pack sets the loader and the Minecraft version. Files of the previous pack are ' +
     'removed, except those changed since.',
-  precondition: 'the server must be stopped, and its type must support mod packs.',
+  precondition: 'the server must be stopped (or `stopFirst` set), and its type must support mod packs.',
   params: ServerParams,
   body: message({
     platform: PackPlatform.describe('`modrinth`, `curseforge` or `ftb`.'),
     ref: line(128).min(1, 'is required').describe("The pack's id or short name on the platform."),
     version: line(128).default('').describe('Version id. Empty = the newest. The pack sets the Minecraft version.'),
+    stopFirst: StopFirst,
   }),
   example: { platform: 'modrinth', ref: 'adrenaserver' },
   reply: Server,
@@ -76,21 +78,21 @@ export const modpackOperations = (
   mayRun: (row: ServerRow) => Promise<void>,
   serverView: ServerView,
 ): readonly Served[] => [
-  serveServer(SetModpack, async ({ server, body, principal, signal }) => {
+  serveServer(SetModpack, async (call) => {
+    const { server, body, principal, signal } = call;
     const { row } = server;
     check(row, body);
     // Also checked before the backup, to avoid a useless one.
     await mayRun(row);
     const cause = causeOf(principal);
-    requireRest(server.state, row.id);
+    if (!body.stopFirst) requireRest(server.state, row.id);
     const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
     const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
-    await worlds.backUp(row, auditActorOf(principal), signal);
-    const now = await servers.send(
-      row.id,
-      { type: 'REINSTALL', at: clock.now(), cause },
-      { ...fields, pendingUpdate: null },
-    );
-    return serverView(now);
+    const install = async () => {
+      await worlds.backUp(row, auditActorOf(principal), signal);
+      const command = { type: 'REINSTALL' as const, at: clock.now(), cause };
+      return await servers.send(row.id, command, { ...fields, pendingUpdate: null });
+    };
+    return serverView(await stoppedFor({ servers, clock }, call, install));
   }),
 ];

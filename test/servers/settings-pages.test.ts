@@ -18,7 +18,7 @@ async function save(it: PanelUnderTest, form: string, fields: Record<string, str
   return { status: answer.status, text: await answer.text(), server: await it.ok('GET', '/v1/servers/castle') };
 }
 
-test('name, size and plan can be changed; RAM options show their prices and are locked while the game runs', async (t) => {
+test('name, size and plan can be changed; RAM options show their prices, and stop a running game first', async (t) => {
   const it = await openPanel(t);
   await it.create('castle', { type: 'paper', ramMb: 1_024 });
   const page = await it.get(TOP);
@@ -32,11 +32,17 @@ test('name, size and plan can be changed; RAM options show their prices and are 
   t.regex(unnamed.text, /id="name-name"[^>]*aria-invalid="true"/);
   await it.command('castle', 'START');
   await it.reach('castle', 'running');
-  t.regex((await it.get(TOP)).text, /Stop the server to change this/);
-  const awake = await save(it, '/size', { ramMb: '1024', plan: 'flat' });
-  t.is(awake.status, 400);
-  t.is(awake.server['ramMb'], 2_048);
-  t.regex(awake.text, /<option value="1024" selected/, 'the refused choice stays selected');
+  const awake = await it.get(TOP);
+  t.regex(awake.text, /The server stops, which disconnects players, and then starts again/);
+  t.regex(awake.text, />\s*Stop and save size and plan\s*</);
+  // The page was loaded while the server slept.
+  const late = await save(it, '/size', { ramMb: '1024', plan: 'flat' });
+  t.is(late.status, 400);
+  t.is(late.server['ramMb'], 2_048);
+  t.regex(late.text, /<option value="1024" selected/, 'the refused choice stays selected');
+  const stopped = await save(it, '/size', { ramMb: '1024', plan: 'flat', stopFirst: 'true' });
+  t.like(stopped.server, { ramMb: 1_024, state: 'starting' });
+  await it.reach('castle', 'running');
   t.is((await save(it, '/name', { name: 'Awake' })).server['name'], 'Awake');
 });
 

@@ -141,10 +141,11 @@ Example: ${DORMOUSE} mods search lithium --server castle
       options: {
         platform: option('registry', 'modrinth (default), curseforge, …'),
         version: option('version', 'A version of the pack (default: the newest).'),
+        stop: flag('Stop an awake server for it. It stays asleep afterwards.'),
       },
       warning: ([id, pack]) => `This backs up ${id} if it has a world, then installs the pack ${pack}.`,
-      call: ({ slow }, [id, ref = ''], { platform = 'modrinth', version = '' }) =>
-        slow.POST('/v1/servers/{id}:setModpack', { ...on(id), body: { platform, ref, version } }),
+      call: ({ slow }, [id, ref = ''], { platform = 'modrinth', version = '', stop = false }) =>
+        slow.POST('/v1/servers/{id}:setModpack', { ...on(id), body: { platform, ref, version, stopFirst: stop } }),
       shape: SERVER,
       show: ({ id, state }) => [`${id} is ${state}. Watch it with: ${DORMOUSE} machine ${id}`],
       after: askForEula,

@@ -1,6 +1,6 @@
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Context, type Subject, call, command, on, option } from '../command.ts';
+import { type Context, STOP_FIRST, type Subject, call, command, on, option } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { aligned, memory, software } from '../format.ts';
 import { given, onOff, oneOf, wholeNumber } from '../parse.ts';
@@ -34,8 +34,8 @@ const MOST_IDLE_MINUTES = 10_080;
 /** The options of `settings set`. */
 const OPTIONS = {
   name: option('text', 'The name of the server.'),
-  ram: option('size', 'Memory: 512M, 2G. The server must be stopped.'),
-  plan: option('plan', 'metered or flat. The server must be stopped.'),
+  ram: option('size', 'Memory: 512M, 2G. The server must be stopped, or --stop.'),
+  plan: option('plan', 'metered or flat. The server must be stopped, or --stop.'),
   motd: option('text', "The line in Minecraft's server list."),
   idle: option('minutes', "Minutes without players until the server sleeps, or never. 0 = the service's default."),
   'awake-hours': option('hours', 'When it stays awake without players: "Fri-Sun 18-24". "" removes them.'),
@@ -97,8 +97,8 @@ function onOffOption(text: string | undefined): boolean | undefined {
   return text === undefined ? undefined : onOff(text);
 }
 
-async function change(context: Context, id: string, values: Given): Promise<void> {
-  const { api } = context;
+async function change(context: Context, id: string, values: Given, stopFirst: boolean): Promise<void> {
+  const { api, slow } = context;
   const { name, ram, plan, motd, webhook, clients, jvm, builds } = values;
   const buildsMessage = '--builds must be pinned or latest-when-asleep.';
   const clientsMessage = '--clients must be auto, own or any.';
@@ -121,7 +121,9 @@ async function change(context: Context, id: string, values: Given): Promise<void
   });
   const enabled = onOffOption(values.public);
   const showAddress = onOffOption(values['show-address']);
-  if (Object.keys(update).length > 0) await done(api.POST('/v1/servers/{id}:update', { ...on(id), body: update }));
+  if (Object.keys(update).length > 0) {
+    await done(slow.POST('/v1/servers/{id}:update', { ...on(id), body: { ...update, stopFirst } }));
+  }
   if (motd !== undefined) await done(api.POST('/v1/servers/{id}:setMotd', { ...on(id), body: { motd } }));
   if (Object.keys(sleep).length > 0) await done(api.POST('/v1/servers/{id}:setProperties', { ...on(id), body: sleep }));
   if (webhook !== undefined)
@@ -162,13 +164,13 @@ Examples: ${DORMOUSE} settings set castle difficulty=hard pvp=false
     command({
       usage: 'settings set <id> [property=value...]',
       summary: 'Change properties (name=value) and other settings (options).',
-      options: OPTIONS,
-      async run(context, [id = '', ...lines], values) {
+      options: { ...OPTIONS, stop: STOP_FIRST },
+      async run(context, [id = '', ...lines], { stop = false, ...values }) {
         const set = properties(lines);
         if (lines.length === 0 && Object.keys(OPTIONS).every((name) => values[name as keyof Given] === undefined)) {
           throw wrongUsage(`Name a setting to change. See: ${DORMOUSE} help settings set`);
         }
-        await change(context, id, values);
+        await change(context, id, values, stop);
         if (lines.length > 0) {
           const before = await settingsOf(context, id);
           const body = { properties: { ...before.properties, ...set } };

@@ -1,6 +1,6 @@
 import { type Api, done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Command, YES, call, command, confirmed, flag, on, option } from '../command.ts';
+import { type Command, STOP_FIRST, YES, call, command, confirmed, flag, on, option } from '../command.ts';
 import { failed, wrongUsage } from '../errors.ts';
 import { capacityColumns, columns, listing, software as nameOf } from '../format.ts';
 import { given } from '../parse.ts';
@@ -60,11 +60,12 @@ export const regions = call({
 /** `dormouse software`. */
 export const software = call({
   usage: 'software <id>',
-  summary: "Change a stopped server's core or Minecraft version. Applies at the next start.",
+  summary: "Change a server's core or Minecraft version. Applies at the next start.",
   options: {
     type: option('core', 'vanilla, paper, fabric, … (default: no change).'),
     version: option('version', 'A Minecraft version, or latest.'),
     unlisted: UNLISTED,
+    stop: STOP_FIRST,
     yes: YES,
   },
   details: `A newer version upgrades the world permanently. An older one may not be able to read it.
@@ -74,11 +75,11 @@ Choosing the current version installs the newest build of the core.
 Example: ${DORMOUSE} software castle --version latest`,
   warning: ([id], { type, version }) =>
     `${id} and its world permanently change to ${nameOf({ type: type ?? '', version: version ?? 'another version' })}.`,
-  async call({ api }, [id = ''], { type, version, unlisted }) {
+  async call({ api, slow }, [id = ''], { type, version, unlisted, stop = false }) {
     if (type === undefined && version === undefined) throw wrongUsage('Set --type, --version or both.');
     const { server } = await readServer(api, id);
     const body = await softwareOf(api, type ?? server.type, version ?? server.version, unlisted);
-    return api.POST('/v1/servers/{id}:updateVersion', { ...on(id), body });
+    return slow.POST('/v1/servers/{id}:updateVersion', { ...on(id), body: { ...body, stopFirst: stop } });
   },
   shape: SERVER,
   show: ({ id, update: { from, to, modsWithoutVersion } }) => [

@@ -6,6 +6,7 @@ import { type Html, html } from '../../web/html.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { plainName } from '../../web/text.ts';
+import { isStoppedForIt } from '../../servers/pages/parts.ts';
 import { takesOf, titleOf } from './search.ts';
 import type { ListServerMods, SearchMods } from '../api.ts';
 
@@ -61,7 +62,7 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
         'Install newest version…',
         '',
         buttonForm(request, 'pack', 'Install', {
-          fields: { source, projectId: ref, versionSpec: '' },
+          fields: { source, projectId: ref, versionSpec: '', ...stopping(request) },
           variant: 'danger',
         }),
       )
@@ -69,11 +70,18 @@ export function packCard(request: ServerRequest, mayChange: boolean): Html | fal
   </section>`;
 }
 
+/** Returns the hidden field of a pack's form while the server is awake. */
+function stopping(request: ServerRequest): Record<string, string> {
+  return isStoppedForIt(request) ? { stopFirst: 'true' } : {};
+}
+
 /** Returns the effects of installing a pack. */
-function packText({ server }: ServerRequest): string {
+function packText(request: ServerRequest): string {
+  const { server } = request;
+  const stops = isStoppedForIt(request) ? ' The server stops for it, which disconnects players, and stays asleep.' : '';
   const before =
     server.modpackPlatform === '' ? '' : ' This replaces the files of the current pack, except those changed since.';
-  return `If there is a world, we back it up first. Then the pack’s files are installed, and the server switches to the pack’s loader and Minecraft version instead of ${softwareText(server)}.${before} The server must be asleep.`;
+  return `If there is a world, we back it up first. Then the pack’s files are installed, and the server switches to the pack’s loader and Minecraft version instead of ${softwareText(server)}.${before}${stops}`;
 }
 
 function modItem(request: ServerRequest, mod: ServerMod, mayChange: boolean): Html {
@@ -151,6 +159,6 @@ function packForm(request: ServerRequest, { projectId, slug, source }: Project, 
     packText(request),
     'Install…',
     name,
-    buttonForm(request, 'pack', 'Install', { fields, variant: 'danger' }),
+    buttonForm(request, 'pack', 'Install', { fields: { ...fields, ...stopping(request) }, variant: 'danger' }),
   );
 }

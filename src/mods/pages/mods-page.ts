@@ -5,6 +5,7 @@ import { inShort } from '../../web/panel/in-short.ts';
 import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
+import { stopsFirst } from '../../servers/pages/parts.ts';
 import { planCard, updatesCard } from './changes.ts';
 import { foundCard, installedCard, packCard } from './installed.ts';
 import type { ModKind } from '../registries/registry.ts';
@@ -119,6 +120,7 @@ function packOf(form: Form) {
     platform: text(form, 'source') || 'modrinth',
     ref: text(form, 'projectId'),
     version: text(form, 'versionSpec'),
+    ...stopsFirst(form),
   };
 }
 

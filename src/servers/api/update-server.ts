@@ -10,6 +10,7 @@ import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam, requireRam
 import { Server, ServerName, ServerParams } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
+import { StopFirst, stoppedFor } from './stop-first.ts';
 
 /** Checked in full by `checkJvmOptions`; the pattern admits no character special to a shell. */
 const JvmOptions = text(MOST_JVM_CHARS)
@@ -30,8 +31,8 @@ export const UpdateServer = operation({
   section: 'Servers',
   summary: 'Change name, RAM, plan, waiting room, client versions, builds or options for Java',
   description:
-    'Absent fields stay unchanged. RAM and plan change only while the server is stopped, and only the owner can ' +
-    'change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
+    'Absent fields stay unchanged. RAM and plan change only while the server is stopped, or with `stopFirst`, and ' +
+    'only the owner can change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
     'see its progress in a window, with the other waiting players and a button to leave. They join automatically ' +
     'when it is ready. If the machine has no capacity, they wait in a queue for up to ten minutes and see their ' +
     'place. Older clients, and Forge and NeoForge clients, wait on the loading screen and are refused if there is ' +
@@ -46,7 +47,7 @@ export const UpdateServer = operation({
     '`latest-when-asleep`, a sleeping server changes to the newest build of its version, never while it is awake. ' +
     'If a start with it fails, the server returns to the build before it and starts again. `pinned` (default): the ' +
     'build changes only on request (UpdateServerVersion).',
-  precondition: 'for RAM and plan, the server must be stopped.',
+  precondition: 'for RAM and plan, the server must be stopped, or `stopFirst` set.',
   params: ServerParams,
   body: message({
     name: ServerName.optional(),
@@ -56,13 +57,16 @@ export const UpdateServer = operation({
     clientVersions: z.enum(['auto', 'own', 'any'], 'must be auto, own or any').optional(),
     jvmPreset: z.enum(JVM_PRESETS, 'must be default, aikar or zgc').optional(),
     jvmOptions: JvmOptions.optional().describe('Empty: none.'),
+    stopFirst: StopFirst,
     builds: z.enum(['pinned', 'latest-when-asleep'], 'must be pinned or latest-when-asleep').optional(),
   }).meta({ id: 'UpdateServerRequest' }),
   reply: Server,
 });
 
 export const updateOperations = (needs: ServerNeeds & RamLimits): readonly Served[] => [
-  needs.serveServer(UpdateServer, async ({ server: now, role, body, principal }) => {
+  needs.serveServer(UpdateServer, async (call) => {
+    const { server: now, role, principal } = call;
+    const { stopFirst: _, ...body } = call.body;
     const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
     // Limits may have been lowered since; that must not block other changes.
     const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, needs);
@@ -78,7 +82,7 @@ export const updateOperations = (needs: ServerNeeds & RamLimits): readonly Serve
       if (ramMb > now.row.ramMb) requireRam({ accountId, ramMb, usedMb: await ramOfAccount(tx, accountId, id) }, needs);
       await record(tx);
     };
-    const { ramMb: _, plan: __, ...anytime } = body;
+    const { ramMb: __, plan: ___, ...anytime } = body;
     const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
     // Write only the requested fields, because another caller may be changing the rest.
     const settings = (row: ServerRow) => ({
@@ -90,7 +94,7 @@ export const updateOperations = (needs: ServerNeeds & RamLimits): readonly Serve
     });
     const updated = sameRun
       ? needs.servers.patch(id, settings, record)
-      : needs.servers.patchAtRest(id, settings, change);
+      : stoppedFor(needs, call, () => needs.servers.patchAtRest(id, settings, change));
     return needs.serverView(await updated);
   }),
 ];

@@ -19,6 +19,7 @@ import { type Updates, isSameSoftware } from '../updates.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
+import { StopFirst, stoppedFor } from './stop-first.ts';
 import { recordOnServer } from './reach.ts';
 import type { ServerView } from './view.ts';
 
@@ -46,19 +47,20 @@ export const UpdateServerVersion = operation({
   section: 'Servers',
   summary: 'Change core type or Minecraft version',
   description:
-    'Only while the server is stopped. Applies at the next start. Absent fields stay unchanged. A server keeps ' +
+    'Only while the server is stopped, or with `stopFirst`. Applies at the next start. Absent fields stay unchanged. A server keeps ' +
     'the build of its core that it ran first. To get the newest build, send the current type or version. A newer ' +
     'version upgrades the world permanently, and an older one may fail to read it. If there is a world, it is ' +
     'backed up first, and this call returns when the backup is ready. If the backup fails, nothing changes: ' +
     'BACKUP_FAILED. `update` in the reply says what changes. If the next start fails, restore the backup in ' +
     '`update.backupId`: files, core, build and mods are then as before. With `dryRun`, nothing changes, and the ' +
     'reply shows the server as it would be. The audit log marks a downgrade.',
-  precondition: 'the server must be stopped and must not have a mod pack.',
+  precondition: 'the server must be stopped (or `stopFirst` set) and must not have a mod pack.',
   params: ServerParams,
   body: message({
     type: CoreType.optional().describe('Core type.'),
     version: GameVersion.optional().describe('Minecraft version.'),
     dryRun: z.boolean('must be true or false').default(false).describe('Only show what would change.'),
+    stopFirst: StopFirst,
   }).meta({ id: 'UpdateServerVersionRequest' }),
   example: { version: '1.21.8' },
   reply: Server,
@@ -82,7 +84,8 @@ function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusErro
 }
 
 export const versionOperations = (needs: VersionNeeds): readonly Served[] => [
-  needs.serveServer(UpdateServerVersion, async ({ server: now, body, principal, signal }) => {
+  needs.serveServer(UpdateServerVersion, async (call) => {
+    const { server: now, body, principal, signal } = call;
     const { row } = now;
     const wanted = { ...row, type: body.type || row.type, version: body.version || row.version };
     const violations = [...checkGame(wanted, needs.sandboxVersions)];
@@ -95,27 +98,31 @@ export const versionOperations = (needs: VersionNeeds): readonly Served[] => [
     if (!body.type && !body.version) {
       const entry = { action: 'server.version', detail: changeText(row, { type, version, build: '' }) };
       const record = recordOnServer(principal, row, { ...entry, at: needs.clock.now() });
-      return needs.serverView(body.dryRun ? now : await needs.servers.patchAtRest(row.id, {}, record));
+      if (body.dryRun) return needs.serverView(now);
+      return needs.serverView(await stoppedFor(needs, call, () => needs.servers.patchAtRest(row.id, {}, record)));
     }
-    if (!body.dryRun && !isStopped(now)) throw notStopped(now);
+    if (!body.dryRun && !body.stopFirst && !isStopped(now)) throw notStopped(now);
     const plan = await needs.updates.plan(row, wanted, signal);
     if (body.dryRun) return needs.serverView({ ...now, row: { ...row, type, version, pendingUpdate: plan } });
-    const label = `before the update to ${softwareText(wanted)}${buildText(plan.to)}`;
-    const backupId = await needs.worlds.backUp(row, auditActorOf(principal), signal, label);
-    const pendingUpdate = { ...plan, backupId: plan.backupId || backupId };
-    const change = (current: ServerRow) => {
-      // A build adopted in the meantime gives way to the request.
-      const before = current.pendingUpdate?.automatic ? { ...current, pendingUpdate: row.pendingUpdate } : current;
-      if (!isSameSoftware(before, row)) throw inProgress(row.id, 'another update');
-      return { type, version, pendingUpdate, refusedBuild: '' };
+    const update = async () => {
+      const label = `before the update to ${softwareText(wanted)}${buildText(plan.to)}`;
+      const backupId = await needs.worlds.backUp(row, auditActorOf(principal), signal, label);
+      const pendingUpdate = { ...plan, backupId: plan.backupId || backupId };
+      const change = (current: ServerRow) => {
+        // A build adopted in the meantime gives way to the request.
+        const before = current.pendingUpdate?.automatic ? { ...current, pendingUpdate: row.pendingUpdate } : current;
+        if (!isSameSoftware(before, row)) throw inProgress(row.id, 'another update');
+        return { type, version, pendingUpdate, refusedBuild: '' };
+      };
+      const entry = { action: 'server.version', detail: changeText(row, plan.to), at: needs.clock.now() };
+      const record = recordOnServer(principal, row, entry);
+      // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
+      const write = async (tx: Tx) => {
+        await record(tx);
+        await needs.forgetBuild(row.id);
+      };
+      return await needs.servers.patchAtRest(row.id, change, write);
     };
-    const entry = { action: 'server.version', detail: changeText(row, plan.to), at: needs.clock.now() };
-    const record = recordOnServer(principal, row, entry);
-    // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
-    const write = async (tx: Tx) => {
-      await record(tx);
-      await needs.forgetBuild(row.id);
-    };
-    return needs.serverView(await needs.servers.patchAtRest(row.id, change, write));
+    return needs.serverView(await stoppedFor(needs, call, update));
   }),
 ];

@@ -65,6 +65,9 @@ export function stopsText(request: ServerRequest): string {
   return ' The server stops, which disconnects players, and then starts again.';
 }
 
+/** Returns the field of operations that can stop an awake server first. */
+export const stopsFirst = (form: Form) => ({ stopFirst: form.get('stopFirst') === 'true' });
+
 const LINK = html`<a href="${EULA_URL}" rel="noreferrer">Minecraft End User Licence Agreement</a>`;
 
 /** Whether a server of this software cannot wake until someone accepts Mojang's EULA. */

@@ -6,11 +6,13 @@ import { type Html, html } from '../../../web/html.ts';
 import type { Page } from '../../../web/page-request.ts';
 import { choiceField, filling, lineField, radioField } from '../../../web/panel/fields.ts';
 import { panelForm } from '../../../web/panel/form.ts';
+import { inShort } from '../../../web/panel/in-short.ts';
 import type { Outcome, Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
 import { plainName } from '../../../web/text.ts';
 import { leastRamMb } from '../../api/fields.ts';
-import { SAVED, restNote, settingsPage } from './frame.ts';
+import { stopsFirst } from '../parts.ts';
+import { SAVED, changeButton, restNote, settingsPage } from './frame.ts';
 import { GetSpendCap } from '../../../billing/api.ts';
 import { GetAccountLimits } from '../../../billing/limits-api.ts';
 import { DeleteServer } from '../../api/servers.ts';
@@ -29,8 +31,8 @@ export function mountGeneralSettings(panel: Panel): void {
       },
       async size({ call, server: { id } }, form) {
         const plan = form.get('plan');
-        await call(UpdateServer, { id }, { ramMb: Number(form.get('ramMb')), ...(plan !== null && { plan }) });
-        return 'saved';
+        const size = { ramMb: Number(form.get('ramMb')), ...(plan !== null && { plan }), ...stopsFirst(form) };
+        return await inShort(call(UpdateServer, { id }, size), 'saved', 'stopping');
       },
       template: makeTemplate,
       async delete({ call, server: { id } }, form) {
@@ -41,7 +43,11 @@ export function mountGeneralSettings(panel: Panel): void {
         return { to: '/servers' };
       },
     },
-    done: { ...SAVED, template: 'Template created. Choose it when you create a server.' },
+    done: {
+      ...SAVED,
+      stopping: 'The server stops. Then its size changes, and it starts again.',
+      template: 'Template created. Choose it when you create a server.',
+    },
   });
 }
 
@@ -80,7 +86,6 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
   const isOwner = isAtLeast(role, 'owner');
   return html`<section class="card">
     <h2>${isFree ? 'Size' : 'Size and plan'}</h2>
-    ${restNote(request)}
     ${panelForm(
       request,
       'size',
@@ -107,7 +112,9 @@ function sizeCard(request: ServerRequest, prices: Prices, { maxRamMb }: { maxRam
               ['flat', html`Flat: the first start pays for 30 days, awake or asleep.<small>${MORE_RAM}</small>`],
             ],
           })
-        } <button type="submit">${isFree ? 'Save size' : 'Save size and plan'}</button>`,
+        }
+        ${restNote(request)}
+        <button type="submit">${changeButton(request, isFree ? 'Save size' : 'Save size and plan')}</button>`,
     )}
   </section>`;
 }

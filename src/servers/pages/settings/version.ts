@@ -12,8 +12,8 @@ import { choiceField, filling, radioField } from '../../../web/panel/fields.ts';
 import { inShort } from '../../../web/panel/in-short.ts';
 import { panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
-import { SAVED, restNote, settingsPage } from './frame.ts';
-import { unlessRefused } from '../parts.ts';
+import { SAVED, changeButton, restNote, settingsPage } from './frame.ts';
+import { stopsFirst, unlessRefused } from '../parts.ts';
 import { UpdateServer } from '../../api/update-server.ts';
 import { UpdateServerVersion } from '../../api/update-version.ts';
 
@@ -24,7 +24,7 @@ export function mountVersionSettings(panel: Panel): void {
     show: versionPage,
     forms: {
       async change({ call, server: { id }, here }, form) {
-        const wanted = { type: form.get('type') ?? '', version: form.get('version') ?? '' };
+        const wanted = { type: form.get('type') ?? '', version: form.get('version') ?? '', ...stopsFirst(form) };
         const done = await inShort(call(UpdateServerVersion, { id }, wanted), 'changed', 'changing');
         return { to: `${here}?done=${done}` };
       },
@@ -178,7 +178,7 @@ async function changeCard(request: ServerRequest, wanted: Software, offered: rea
   return html`<section class="card" id="change">
     <h2>${isSame ? html`${to} (newest build)` : html`From ${from} to ${to}`}</h2>
     ${wanted.type !== server.type && html`<p>${aboutSoftware(wanted.type)}</p>`}
-    ${missing !== undefined && html`<p class="note bad">${missing}.</p>`} ${restNote(request)}
+    ${missing !== undefined && html`<p class="note bad">${missing}.</p>`}
     <ul>
       ${[...whatFollows(server, wanted), ...planText(plan)].map((each) => html`<li>${each}</li>`)}
     </ul>
@@ -186,12 +186,15 @@ async function changeCard(request: ServerRequest, wanted: Software, offered: rea
       missing === undefined &&
       confirmed(
         'Change it? We back up your server first. If the next start fails, you can go back.',
-        button,
+        changeButton(request, button),
         '',
         panelForm(
           request,
           'change',
-          html`${hidden('type', wanted.type)}${hidden('version', wanted.version)}<button class="danger" type="submit">
+          html`${hidden('type', wanted.type)}${hidden('version', wanted.version)}${restNote(request)}<button
+              class="danger"
+              type="submit"
+            >
               Yes, change it
             </button>`,
         ),
