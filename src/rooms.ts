@@ -210,8 +210,8 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     onStep: [sessions.onStep, webhooks.onStep, countSteps(telemetry)],
     onClose,
   });
-  const joining = await open.openJoining(shared, presence, lostGames, settings);
-  const { proxies, entrance, publicStatuses, wakePolicies, playerFiles } = joining;
+  const joining = await open.openJoining(shared, presence, lostGames, pinger, settings);
+  const { proxies, entrance, publicStatuses, wakePolicies, playerFiles, listEntry } = joining;
   const ownNames = await OwnNames.open(shared, secret, settings, joining.setNames, outside.resolveTxt);
   const joined = (id: string) => proxies.players(id);
   const onAddressBan = (id: string) => proxies.addressBansChanged(id);
@@ -276,7 +276,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const shown = { ...shared, blocks, serverView };
   const room = { capacity, accountLimits, drain };
   const { testAlert } = webhooks;
-  const created = { accounts, cores, addresses, wakePolicies, worlds, updates, testAlert, owner };
+  const created = { accounts, cores, addresses, wakePolicies, listEntry, worlds, updates, testAlert, owner };
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
   const imports = await Imports.open(shared, folders, disks, workers, creation);
   const { trouble } = entrance;

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { distance } from 'fastest-levenshtein';
 import type { LostGames } from '../engines/lost-games.ts';
+import type { Pinger } from '../engines/pinger.ts';
 import { createPlayerFiles } from '../game/players/files.ts';
 import { homeHost } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
@@ -23,6 +24,7 @@ import type { Feature } from '../web/feature.ts';
 import { type WakePolicies, createJoinPolicy, openWakePolicies } from './join-policy.ts';
 import type { ProxySettings } from './link/child-process.ts';
 import { openProxies } from './link/open-proxies.ts';
+import { listEntry } from './list-entry.ts';
 import { mountStatus } from './pages.ts';
 import { nameOperations } from './names-api.ts';
 import { mountNames } from './names-pages.ts';
@@ -103,6 +105,7 @@ export async function openJoining(
   shared: Shared,
   presence: Presence,
   lostGames: LostGames | undefined,
+  pinger: Pinger,
   settings: ProxySettings & { publicHost: string; defaultServer: string },
 ) {
   const { store, servers, clock, log, onClose } = shared;
@@ -140,6 +143,10 @@ export async function openJoining(
     joinPolicy,
     entrance,
     bedrock: routing.bedrock,
+    listEntry: async (serverId: string) => {
+      const route = routing.routeOf(serverId);
+      return route && (await listEntry(route, pinger));
+    },
     setNames: (serverId: string, names: readonly string[]) => routing.setNames(serverId, names),
   };
 }

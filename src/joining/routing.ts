@@ -56,7 +56,7 @@ export class Routing implements Routes, Wake {
   };
   readonly bedrock: BedrockJoins = {
     shown: (serverId) => {
-      const route = this.#routeOf(serverId);
+      const route = this.routeOf(serverId);
       return route && { lines: statusLines(route), maxPlayers: route.maxPlayers };
     },
     wake: async (serverId, ip) => {
@@ -244,11 +244,12 @@ export class Routing implements Routes, Wake {
   /** Returns the error for a player whose wake was refused, and shows a rule's refusal in the server list. */
   #refused(serverId: string, error: unknown): unknown {
     if (!(error instanceof StatusError)) return error;
-    if (this.#routeOf(serverId)?.state === 'hibernated') this.#wakeability.refused(serverId, error);
+    if (this.routeOf(serverId)?.state === 'hibernated') this.#wakeability.refused(serverId, error);
     return refusalOf(error);
   }
 
-  #routeOf(serverId: string) {
+  /** Returns a server's route; undefined if it has none. */
+  routeOf(serverId: string): Route | undefined {
     return this.#routes.get(this.#names.get(serverId) ?? '');
   }
 

@@ -31,6 +31,7 @@ import { ServerEffects } from './effects.ts';
 import { mountAudit } from './pages/audit.ts';
 import { mountCreate } from './pages/create.ts';
 import { mountServerList } from './pages/list.ts';
+import type { ListEntry } from './pages/list-entry.ts';
 import { mountMachine } from './pages/machine.ts';
 import { mountMembers } from './pages/members.ts';
 import { mountOverview } from './pages/overview.ts';
@@ -109,6 +110,8 @@ interface ServerFeatureOptions extends Shared {
   accountLimits: CreationRules['accountLimits'];
   drain: CreationRules['drain'];
   wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
+  /** Returns the server's entry in server lists; undefined if it has none. */
+  listEntry: (serverId: string) => Promise<ListEntry | undefined>;
   worlds: VersionNeeds['worlds'];
   updates: Updates;
   /** Queues a test alert for a server's webhook. */
@@ -120,7 +123,7 @@ interface ServerFeatureOptions extends Shared {
 /** Opens the API of servers. Returns `creation` for others that create servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
   const { servers, accounts, cores, blocks, serveServer, serverView, addresses, owner, settings } = options;
-  const { capacity, accountLimits, drain, wakePolicies, testAlert } = options;
+  const { capacity, accountLimits, drain, wakePolicies, listEntry, testAlert } = options;
   const { store, clock } = accounts;
   const { dataDir, region, nodeLabel } = settings;
   const playersWake = (id: string) => {
@@ -159,7 +162,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
         mountServerList(panel, { servers, blocks, playersWake, addresses, accounts });
         // Mounted before the servers' pages, because `new` is not a server.
         mountCreate(panel);
-        mountOverview(panel, { ...settings, servers, playersWake, addresses });
+        mountOverview(panel, { ...settings, servers, playersWake, listEntry, addresses });
         // Other settings pages are in the rooms of their subjects.
         mountGeneralSettings(panel);
         mountDescriptionSettings(panel);

@@ -47,6 +47,9 @@ test.serial.runIf(isHere('chromium'))(
     await page.getByText('Copied').first().waitFor();
     const address = await page.evaluate<string>('navigator.clipboard.readText()');
     t.is(address, await page.locator('.where code').innerText());
+    const entry = page.locator('#entry');
+    await entry.getByText('Asleep').waitFor();
+    await entry.getByText('0/20').waitFor();
     await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Servers' }));
     await page.getByText('Join it now').waitFor();
     t.true(await page.locator('.steps').getByText(address).isVisible());
@@ -56,6 +59,8 @@ test.serial.runIf(isHere('chromium'))(
     const steve = await joins(t, service, page, address);
     await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
     await page.getByText('Steve', { exact: true }).first().waitFor();
+    await entry.getByText('1/20').waitFor();
+    await entry.getByText('Asleep').waitFor({ state: 'detached' });
 
     await open(page, 'Console', press);
     await weigh(t, tab, 'console');

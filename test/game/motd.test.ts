@@ -1,6 +1,7 @@
 import test from 'ava';
 import { array, assert, constantFrom, oneof, property, string } from '../support/property.ts';
 import { type TextComponent, toComponent } from '../../proxy/text.ts';
+import { componentSpans } from '../../src/game/motd/component.ts';
 import { COLORS, colorValue, nearestCode } from '../../src/game/motd/colors.ts';
 import { checkMotd, motdCodes, motdText, parseMotd } from '../../src/game/motd/motd.ts';
 import { type MotdSpan, sameStyle } from '../../src/game/motd/style.ts';
@@ -167,3 +168,49 @@ function merged(spans: readonly MotdSpan[]): MotdSpan[] {
   }
   return result;
 }
+
+test('a component of a game is drawn as clients do: inherited styles, lists, codes and translated texts', (t) => {
+  t.deepEqual(
+    componentSpans({ text: 'A ', color: 'gold', extra: [{ text: 'b', bold: true }, ' c', { color: 'red' }] }),
+    [
+      { text: 'A ', color: '#ffaa00' },
+      { text: 'b', color: '#ffaa00', bold: true },
+      { text: ' c', color: '#ffaa00' },
+    ],
+  );
+  t.deepEqual(componentSpans(['x', { text: 'y', color: '#0080ff' }, { translate: 'menu.quit', bold: true }]), [
+    { text: 'x' },
+    { text: 'y', color: '#0080ff' },
+    { text: 'menu.quit', bold: true },
+  ]);
+  t.deepEqual(componentSpans({ text: '§lHi §cthere§r!', italic: true, extra: [{ text: '?', italic: false }] }), [
+    { text: 'Hi ', italic: true, bold: true },
+    { text: 'there', color: '#ff5555' },
+    { text: '!', italic: true },
+    { text: '?' },
+  ]);
+});
+
+test('a component of any shape is drawn without errors, within its limits', (t) => {
+  const deep = Array.from({ length: 1_000 }).reduce<unknown>((inner) => ({ text: 'a', extra: [inner] }), 'end');
+  t.true(componentSpans(deep).length <= 20);
+  t.true(componentSpans(Array.from({ length: 5_000 }, () => 'a')).length <= 260);
+  for (const odd of [
+    null,
+    7,
+    true,
+    [],
+    [null],
+    [[[]]],
+    { text: {} },
+    { extra: 'x' },
+    { text: 1, color: 7, bold: 'yes' },
+  ])
+    t.deepEqual(componentSpans(odd), [], JSON.stringify(odd));
+  assert(
+    property(motds, (text) => {
+      const spans = componentSpans(toComponent(codes(text), 770) satisfies TextComponent);
+      t.is(motdText(spans), motdText(parseMotd(text)));
+    }),
+  );
+});

@@ -226,6 +226,7 @@ function doublesOf(base: World, around: Around, options: RoomsOptions): Paramete
         joinPolicy: createJoinPolicy({ files: playerFiles, policies: wakePolicies, clock, store }),
         entrance: { ...NO_ENTRANCE, ...options.entrance },
         bedrock: { shown: () => undefined, wake: async () => {} },
+        listEntry: async () => undefined,
         setNames: (id, names) => options.named?.(id, names),
       };
     },

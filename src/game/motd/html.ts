@@ -8,7 +8,12 @@ const DECEPTIVE = /[\p{Bidi_Control}\p{Cc}]/gu;
 
 /** Returns a description as HTML, line by line as in the server list. Safe for any text. */
 export function motdHtml(motd: string): Html {
-  return html`<bdi>${parseMotd(motd).map(spanHtml)}</bdi>`;
+  return spansHtml(parseMotd(motd));
+}
+
+/** Returns a styled description as HTML. */
+export function spansHtml(spans: readonly MotdSpan[]): Html {
+  return html`<bdi>${spans.map(spanHtml)}</bdi>`;
 }
 
 function spanHtml(span: MotdSpan): Html[] {

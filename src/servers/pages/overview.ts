@@ -6,10 +6,11 @@ import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
 import { HOUR_MS } from '../../kernel/units.ts';
 import type { Servers } from '../servers.ts';
-import { type Addresses, nameForHosts } from '../api/addresses.ts';
+import type { Addresses } from '../api/addresses.ts';
 import { alertsCard } from './alerts.ts';
 import { awakeMsIn } from './awake.ts';
 import { obstaclesTo } from './obstacles.ts';
+import { type ListEntry, entryHtml } from './list-entry.ts';
 import { addressNotes, agreeToEula, commandForms, eulaCard, face } from './parts.ts';
 import { WENT_BACK, coreText, goBack } from './way-back.ts';
 import { whatNow } from './what-now.ts';
@@ -37,6 +38,8 @@ interface OverviewSettings {
   playersWake: (serverId: string) => boolean;
   /** Default for servers without an idle time of their own. */
   idleTimeoutMinutes: number;
+  /** Returns the server's entry in server lists; undefined if it has none. */
+  listEntry: (serverId: string) => Promise<ListEntry | undefined>;
   addresses: Addresses;
 }
 
@@ -88,7 +91,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
     call(ListDiagnostics, { id }),
   ]);
   const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
-  const [machine, obstacles, eula, alerts, month, today, playing] = await Promise.all([
+  const [machine, obstacles, eula, alerts, month, today, playing, entry] = await Promise.all([
     call(InspectMachine, { id }),
     obstaclesTo(asleep, settings.servers, settings.playersWake),
     eulaCard(request),
@@ -96,6 +99,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
     isOwner ? usageSince(request, monthStart(now)) : undefined,
     isOwner ? usageSince(request, dayStart(now)) : undefined,
     players(request),
+    settings.listEntry(id),
   ]);
   const main = html`${eula}
     <div class="columns">
@@ -110,6 +114,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           })}
           ${server.state === 'running' && figures(metrics)}
         </section>
+        ${entryCard(request, entry, settings.addresses.atHome(id))}
         ${month && today ? usageCard({ month, today, now, request }) : wakesCard(request, machine)}
       </div>
       <div>
@@ -117,7 +122,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           <h2>Players</h2>
           ${playing}
         </section>
-        ${alerts} ${factsCard(request)} ${addressCard(server, settings.addresses.atHome(id))}
+        ${alerts} ${factsCard(request)}
       </div>
     </div>
     <section class="card">
@@ -136,7 +141,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   return {
     title: server.name,
     main,
-    styles: [ASSETS.chartsStyle],
+    styles: [ASSETS.chartsStyle, ASSETS.settingsStyle],
     libraries: [ASSETS.uplot],
     scripts: [ASSETS.chartsScript],
   };
@@ -162,13 +167,19 @@ function softwareFact({ update, refusedBuild, ...server }: ServerRequest['server
   return html`${update === null ? softwareText(server) : coreText(update.to)} ${note && html`<small>${note}</small>`}`;
 }
 
-/** Returns the notes on the address; undefined if it needs none. */
-function addressCard({ addr }: ServerRequest['server'], atHome: string | undefined): Html | undefined {
-  if (atHome === undefined && nameForHosts(addr) === undefined) return undefined;
-  return html`<section class="card" data-live="address">
-    <h2>Address</h2>
-    <p><code>${addr}</code></p>
+/** Shows what friends see in their server list; undefined for a private backend, which is in none. */
+function entryCard(
+  { server, role }: ServerRequest,
+  entry: ListEntry | undefined,
+  atHome: string | undefined,
+): Html | undefined {
+  const { id, name, addr } = server;
+  if (addr === '') return undefined;
+  return html`<section class="card" data-live="entry">
+    <h2>In the server list</h2>
+    ${entry !== undefined && entryHtml(name, `${BROWSER_PREFIX}/v1/servers/${id}/icon`, entry)}
     ${addressNotes(addr, atHome)}
+    ${isAtLeast(role, 'member') && html`<p><a href="/servers/${id}/settings/description">Change the description or icon</a></p>`}
   </section>`;
 }
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { motdHtml } from '../../../game/motd/html.ts';
-import { DEFAULT_MOTD } from '../../../game/properties/properties.ts';
+import { parseMotd } from '../../../game/motd/motd.ts';
+import { DEFAULT_MAX_PLAYERS, DEFAULT_MOTD } from '../../../game/properties/properties.ts';
 import { invalidFields } from '../../../http/errors.ts';
 import { BROWSER_PREFIX } from '../../../http/session/browser-mount.ts';
 import { KIB, MIB } from '../../../kernel/units.ts';
+import { entryHtml } from '../list-entry.ts';
 import { unlessRefused } from '../parts.ts';
 import { SAVED, settingsPage } from './frame.ts';
 import { ASSETS } from '../../../web/assets.ts';
@@ -14,7 +15,7 @@ import { filling, linesField } from '../../../web/panel/fields.ts';
 import { actionOf, buttonForm, panelForm } from '../../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../../web/panel/panel.ts';
 import type { Form } from '../../../web/serve.ts';
-import { plainName, sizeText } from '../../../web/text.ts';
+import { sizeText } from '../../../web/text.ts';
 import { DeletePath, ReadFile, WriteFile } from '../../../files/api.ts';
 import { SetServerMotd } from '../../api/settings.ts';
 
@@ -61,7 +62,11 @@ async function descriptionPage(request: ServerRequest, motd: string): Promise<Pa
         shown above its status, unless you set another text under
         <a href="/servers/${request.server.id}/settings/joining">Joining</a>.
       </p>
-      ${listEntry(request, motd, icon)}
+      ${entryHtml(request.server.name, icon, {
+        description: parseMotd(motd || DEFAULT_MOTD),
+        playersOnline: 0,
+        playersMax: Number(request.server.properties['max-players'] ?? DEFAULT_MAX_PLAYERS),
+      })}
       ${panelForm(
         request,
         'save',
@@ -86,19 +91,6 @@ async function descriptionPage(request: ServerRequest, motd: string): Promise<Pa
 }
 
 const MOTD_CHARS = 1_024;
-
-/** Mimics the game's server list: icon, name, two lines below, players at the right. */
-function listEntry({ server }: ServerRequest, motd: string, icon: string | undefined): Html {
-  return html`<div class="entry" id="entry" aria-live="polite">
-    ${icon !== undefined && html`<img class="icon" src="${icon}" alt="" width="64" height="64" />`}
-    <div>
-      <p class="entry-name">
-        <bdi>${plainName(server.name)}</bdi> <span>0/${server.properties['max-players'] ?? '20'}</span>
-      </p>
-      <p class="motd">${motdHtml(motd || DEFAULT_MOTD)}</p>
-    </div>
-  </div>`;
-}
 
 /** Converts the line ends of forms (HTML §4.10.22.4) to those of games. */
 function motdIn(form: Form): string {
