@@ -157,6 +157,32 @@ test.runIf(isHere('chromium'))(
   },
 );
 
+test.runIf(isHere('chromium'))(
+  'Tab completes commands and players’ names in turn, and then moves the focus as elsewhere',
+  async (t) => {
+    const it = await castle(t);
+    await it.ok('POST', '/v1/servers/castle/players:setWhitelist', { name: 'Stella', allowed: true });
+    await it.ok('POST', '/v1/servers/castle/players:setWhitelist', { name: 'Steve', allowed: true });
+    const { page } = await it.open(AT);
+    const line = page.getByLabel('Command');
+    await line.fill('gam');
+    const values: string[] = [];
+    for (let press = 0; press < 3; press += 1) {
+      await page.keyboard.press('Tab');
+      values.push(await line.inputValue());
+    }
+    t.deepEqual(values, ['gamemode', 'gamerule', 'gam']);
+    t.is(await page.evaluate('document.activeElement.textContent.trim()'), 'Run', 'nothing else begins with it');
+    await line.fill('/kick st');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    t.is(await line.inputValue(), '/kick Steve');
+    await line.fill('kick Nobody');
+    await page.keyboard.press('Tab');
+    t.is(await page.evaluate('document.activeElement.textContent.trim()'), 'Run');
+  },
+);
+
 test.runIf(isHere('chromium'))('the console opens an earlier log and returns to the live one', async (t) => {
   const it = await castle(t);
   const folder = join(it.dataDir, 'servers/castle/logs');

@@ -17,7 +17,9 @@ import type { Page } from '../../web/page-request.ts';
 import { actionOf } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { sizeText } from '../../web/text.ts';
+import { CONSOLE_COMMANDS } from '../../game/console-commands.ts';
 import { ListFiles } from '../../files/api.ts';
+import { GetPlayerLists } from '../../players/api.ts';
 import { RunCommand } from '../console-api.ts';
 import { GetServerLogs } from '../logs-api.ts';
 
@@ -62,7 +64,8 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
           ${stateSentence(server)}
         </p>
       </div>
-      ${toolbar(request, find)} ${logBox(request, log, find)} ${isAtLeast(role, 'member') && commandForm(request)}
+      ${toolbar(request, find)} ${logBox(request, log, find)}
+      ${isAtLeast(role, 'member') && (await commandForm(request))}
       <p class="unseen" role="status" data-said></p>
     </section>
     <section class="card">
@@ -146,8 +149,11 @@ function logBox(
     </p>`;
 }
 
-function commandForm(request: ServerRequest): Html {
-  const { csrf, sent, server } = request;
+/** The line for commands. With a script, Tab completes them and the names of players. */
+async function commandForm(request: ServerRequest): Promise<Html> {
+  const { call, csrf, sent, server } = request;
+  const lists = await unlessRefused(call(GetPlayerLists, { id: server.id }), undefined);
+  const names = lists && [...lists.online, ...[...lists.whitelist, ...lists.ops].map(({ name }) => name)];
   return html`<form class="command" method="post" action="${actionOf(request, 'command')}" data-command>
     ${csrfField(csrf)}
     <label for="command">Command</label>
@@ -163,7 +169,9 @@ function commandForm(request: ServerRequest): Html {
       spellcheck="false"
       placeholder="say hello"
       data-history="${server.id}"
+      data-commands="${CONSOLE_COMMANDS.join(' ')}"
     />
+    <span hidden data-live="names" data-names="${[...new Set(names)].join(' ')}"></span>
     <button type="submit">Run</button>
   </form>`;
 }

@@ -265,6 +265,7 @@ if (form) {
     void run();
   });
   line.addEventListener('keydown', (event) => {
+    if (event.key === 'Tab' && !event.shiftKey && complete()) return event.preventDefault();
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (step === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -273,6 +274,26 @@ if (form) {
     line.value = at === history.length ? draft : history[at];
     line.setSelectionRange(line.value.length, line.value.length);
   });
+}
+
+/** The completions of the present word, in turn, and the text before it; undefined before the first Tab. */
+let offered;
+
+/** Completes the last word. Returns false if nothing is left to offer, so that Tab moves the focus as elsewhere. */
+function complete() {
+  if (offered?.shown !== line.value) {
+    const from = line.value.lastIndexOf(' ') + 1;
+    const [before, word] = [line.value.slice(0, from), line.value.slice(from)];
+    if (word === '') return false;
+    const words = from === 0 ? line.dataset.commands : document.querySelector('[data-names]').dataset.names;
+    const plain = word.replace(/^\//, '').toLowerCase();
+    const found = words.split(' ').filter((each) => each.toLowerCase().startsWith(plain) && each !== word);
+    offered = { typed: line.value, texts: found.map((each) => `${before}${each}`) };
+  }
+  const next = offered.texts.shift();
+  line.value = next ?? offered.typed;
+  offered = next === undefined ? undefined : { ...offered, shown: next };
+  return next !== undefined;
 }
 
 async function run() {
