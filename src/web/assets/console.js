@@ -265,7 +265,10 @@ if (form) {
     void run();
   });
   line.addEventListener('keydown', (event) => {
-    if (event.key === 'Tab' && !event.shiftKey && complete()) return event.preventDefault();
+    if (event.key === 'Tab' && !event.shiftKey && complete()) {
+      event.preventDefault();
+      return;
+    }
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (step === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
