@@ -144,7 +144,7 @@ function tables(): Table[] {
       ramMb: integer(),
       ...all(text, 'plan', 'region', 'state', 'motd', 'properties'),
       idleTimeoutMinutes: integer(),
-      ...all(text, 'awakeHours', 'awakeTimeZone', 'ignoredPlayers'),
+      ...all(text, 'awakeHours', 'awakeTimeZone', 'ignoredPlayers', 'tags'),
       ...all(text, 'alertWebhookUrl', 'modpackPlatform', 'modpackRef', 'modpackVersion'),
       ...all(bigint, 'createdAt', 'updatedAt'),
       ...all(boolean, 'sftpEnabled', 'waitingRoom'),

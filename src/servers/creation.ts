@@ -135,6 +135,7 @@ function newRow(wanted: CompleteRequest, names: Names, at: number): ServerRow {
     awakeHours: '',
     awakeTimeZone: 'UTC',
     ignoredPlayers: '',
+    tags: [],
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,

@@ -53,6 +53,8 @@ export interface ServerRow extends OwnerSettings {
   awakeTimeZone: string;
   /** Players that do not keep it awake: see `ignoredIn`. */
   ignoredPlayers: string;
+  /** Words by which its owner groups servers. */
+  tags: readonly string[];
   alertWebhookUrl: string;
   sftpEnabled: boolean;
   waitingRoom: boolean;
@@ -124,6 +126,7 @@ export const servers = new EntitySchema<ServerRow>({
     awakeHours: text,
     awakeTimeZone: text,
     ignoredPlayers: text,
+    tags: json,
     alertWebhookUrl: text,
     sftpEnabled: boolean,
     waitingRoom: boolean,
@@ -313,7 +316,7 @@ type StoredFlags<Row, Flags extends keyof Row> = Omit<Row, Flags> & Record<Flags
 type Flag = 'sftpEnabled' | 'waitingRoom';
 
 type StoredServer = StoredFlags<
-  Stored<Omit<ServerRow, 'pendingUpdate'>, 'properties' | 'coldStartsMs'> & { pendingUpdate: string | null },
+  Stored<Omit<ServerRow, 'pendingUpdate'>, 'properties' | 'tags' | 'coldStartsMs'> & { pendingUpdate: string | null },
   Flag
 >;
 
@@ -339,9 +342,10 @@ function unpacked({ packed }: PackedRow): ServerRow {
 
 function serverRow(row: StoredServer): ServerRow {
   const coldStartsMs = JSON.parse(row.coldStartsMs) as number[];
+  const tags = JSON.parse(row.tags) as string[];
   const flags = { sftpEnabled: Boolean(row.sftpEnabled), waitingRoom: Boolean(row.waitingRoom) };
   const pendingUpdate = row.pendingUpdate === null ? null : (JSON.parse(row.pendingUpdate) as PendingUpdate);
-  return { ...row, ...flags, properties: properties(row.properties), coldStartsMs, pendingUpdate };
+  return { ...row, ...flags, properties: properties(row.properties), tags, coldStartsMs, pendingUpdate };
 }
 
 function routeRow(row: StoredRoute): RouteRow {

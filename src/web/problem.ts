@@ -23,7 +23,10 @@ export function problemOf(error: unknown): Problem {
   if (!(error instanceof StatusError) || error.code === 'INTERNAL') throw error;
   const { retryAfterSeconds } = error.options;
   const violations = violationsOf(error);
-  const wrong = Object.fromEntries(violations.map(({ field, description }) => [field, description]));
+  // A form has one field for all entries of a list.
+  const wrong = Object.fromEntries(
+    violations.map(({ field, description }) => [field.replace(/\.\d+$/, ''), description]),
+  );
   const inFields = Object.entries(wrong).map(([field, description]) => sentenceOf(field, description));
   const message = error.message === fieldsMessage(violations) ? inFields.join(' ') : error.message;
   return { message, status: statusOf(error), wrong, ...(retryAfterSeconds && { retryAfterSeconds }) };

@@ -27,6 +27,7 @@ test('the settings, wake and software commands show, change and reset settings, 
     ['settings', 'set', 'castle', ...awake],
     /sleeps after +never\nawake hours +Fri-Sun 18-24 UTC\nignored players +NPC_\*\n/,
   );
+  await says(['settings', 'set', 'castle', '--tags', 'survival, friends'], /tags +survival, friends\n/);
   await says(['settings', 'set', 'castle', 'pvp=true', '--public', 'on'], /difficulty=hard\n +pvp=true\n$/);
   t.like(await ok('GET', '/v1/servers/castle'), { properties: { difficulty: 'hard', pvp: 'true' }, motd: 'Hi' });
   await refuses(['settings', 'unset', 'castle', 'dificulty'], /Did you mean difficulty\?/, 2);

@@ -55,6 +55,7 @@ const row: ServerRow = {
   awakeHours: '',
   awakeTimeZone: 'UTC',
   ignoredPlayers: '',
+  tags: [],
   alertWebhookUrl: '',
   sftpEnabled: false,
   waitingRoom: false,

@@ -31,6 +31,7 @@ function row(fields: Partial<ServerRow> = {}): ServerRow {
     awakeHours: '',
     awakeTimeZone: 'UTC',
     ignoredPlayers: '',
+    tags: [],
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,

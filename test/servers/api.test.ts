@@ -9,7 +9,7 @@ import { turns } from '../support/turns.ts';
 
 /** The fields of a server, in the order of the reference. */
 const SERVER_FIELDS = `id name hostname accountId addr container state type version ramMb plan region nodeLabel motd
-  properties idleTimeoutMinutes awakeHours awakeTimeZone ignoredPlayers alertWebhookUrl bakedAt createdAt updatedAt lastActiveAt ports modpackPlatform modpackRef
+  properties idleTimeoutMinutes awakeHours awakeTimeZone ignoredPlayers tags alertWebhookUrl bakedAt createdAt updatedAt lastActiveAt ports modpackPlatform modpackRef
   modpackVersion installError installErrorCode installErrorSummary installErrorSuggestion startError startErrorCode
   startErrorSummary startErrorSuggestion startupPhase startupPercent diskUsageMb diskUsageKnown diskQuotaOverrideMb
   diskQuotaEffectiveMb quotaExceeded sftpEnabled publicStatusEnabled publicShowAddress publicSlug

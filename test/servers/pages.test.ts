@@ -190,12 +190,13 @@ test('the front page shows the idle timeout after which a server sleeps', async 
   t.regex((await it.get('/servers/castle')).text, /Sleeps 1 minute after/);
 });
 
-test('servers are found by every word of a search, in name, address, software or state', (t) => {
+test('servers are found by every word of a search, in name, tags, address, software or state', (t) => {
   const found = (search: string) => foundServers(LISTED, search).map(({ id }) => id);
   t.deepEqual(found(''), ['world10', 'lobby', 'world2']);
   t.deepEqual(found('WORLD asleep'), ['world10']);
   t.deepEqual(found('paper lob'), ['lobby']);
   t.deepEqual(found('world2.example'), ['world2']);
+  t.deepEqual(found('red friends'), ['world2']);
   t.deepEqual(found('nothing'), []);
 });
 
@@ -250,7 +251,7 @@ test.runIf(isHere('chromium'))('the list of servers follows what a reader types,
 const LISTED = [
   { id: 'world10', state: 'hibernated', type: 'vanilla', lastActiveAt: '2026-11-20T10:00:00.000Z' },
   { id: 'lobby', state: 'start_failed', type: 'paper', name: 'A lobby', lastActiveAt: '2026-11-19T10:00:00.000Z' },
-  { id: 'world2', state: 'running', type: 'fabric' },
+  { id: 'world2', state: 'running', type: 'fabric', tags: ['Red team', 'friends'] },
 ].map((each) =>
   Object.assign(each, { version: '1.21.4', region: 'eu', role: 'owner', address: `${each.id}.example.com` }),
 );

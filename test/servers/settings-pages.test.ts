@@ -25,7 +25,13 @@ test('name, size and plan can be changed; RAM options show their prices, and sto
   t.regex(page.text, /<option value="2048"\s*>2 GB: 0\.02 USD an hour, or flat 6\.00 USD for 30 days</);
   t.regex(page.text, /More RAM during a paid period costs the difference/);
   t.regex(page.text, /<option value="1024" selected/);
-  t.like((await save(it, '/name', { name: 'The Keep' })).server, { name: 'The Keep', ramMb: 1_024 });
+  const named = await save(it, '/name', { name: 'The Keep', tags: 'survival, friends,, survival' });
+  t.like(named.server, { name: 'The Keep', tags: ['survival', 'friends'], ramMb: 1_024 });
+  t.regex((await it.get(TOP)).text, /value="survival, friends"/);
+  t.regex((await it.get('/servers')).text, /<a class="tag" href="\/servers\?q=friends"/);
+  const tooLong = await save(it, '/name', { name: 'The Keep', tags: `a,${'b'.repeat(25)}` });
+  t.is(tooLong.status, 400);
+  t.regex(tooLong.text, /id="name-tags"[^>]*aria-invalid="true"/);
   t.like((await save(it, '/size', { ramMb: '2048', plan: 'flat' })).server, { ramMb: 2_048, plan: 'flat' });
   const unnamed = await save(it, '/name', { name: ' ' });
   t.is(unnamed.status, 400);

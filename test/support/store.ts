@@ -95,6 +95,7 @@ export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRo
     awakeHours: '',
     awakeTimeZone: 'UTC',
     ignoredPlayers: '',
+    tags: [],
     alertWebhookUrl: '',
     sftpEnabled: false,
     waitingRoom: false,

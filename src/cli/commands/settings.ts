@@ -16,6 +16,7 @@ const SETTINGS = {
   awakeHours: '',
   awakeTimeZone: '',
   ignoredPlayers: '',
+  tags: [''],
   alertWebhookUrl: '',
   publicStatusEnabled: false as boolean,
   publicShowAddress: false as boolean,
@@ -34,6 +35,7 @@ const MOST_IDLE_MINUTES = 10_080;
 /** The options of `settings set`. */
 const OPTIONS = {
   name: option('text', 'The name of the server.'),
+  tags: option('words', 'Words to find it by: "survival,friends". "" removes them.'),
   ram: option('size', 'Memory: 512M, 2G. The server must be stopped, or --stop.'),
   plan: option('plan', 'metered or flat. The server must be stopped, or --stop.'),
   motd: option('text', "The line in Minecraft's server list."),
@@ -62,6 +64,7 @@ function shown(reply: Messages['Server']): string[] {
   const lines = Object.entries(reply.properties).map(([name, value]) => `${oneLine(name)}=${oneLine(value)}`);
   const facts = [
     ['name', server.name],
+    ['tags', server.tags.join(', ')],
     ['software', software(server)],
     ['mod pack', server.modpackRef === '' ? '' : `${server.modpackRef} (${server.modpackPlatform})`],
     ['memory', memory(server.ramMb)],
@@ -105,6 +108,7 @@ async function change(context: Context, id: string, values: Given, stopFirst: bo
   const jvmMessage = '--jvm must be default, aikar or zgc.';
   const update = given({
     name,
+    tags: values.tags?.split(',').filter((tag) => tag.trim() !== ''),
     plan,
     ramMb: ram === undefined ? undefined : ramMb(ram),
     waitingRoom: onOffOption(values['waiting-room']),

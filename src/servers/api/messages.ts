@@ -4,6 +4,17 @@ import { ServerId, line, message, reply } from '../../http/fields.ts';
 /** A server's label for people. */
 export const ServerName = line(64).trim().min(1, 'is required');
 
+/** The tags of a server. Pages list them separated by commas. */
+export const Tags = z
+  .array(
+    line(24)
+      .trim()
+      .min(1, 'must not be empty')
+      .regex(/^[^,]*$/, 'must not contain commas'),
+  )
+  .max(10, 'must have at most 10 entries')
+  .transform((tags) => [...new Set(tags)]);
+
 /** The fields of a server that depend on the caller, or on the moment. */
 export const FOR_CALLER = {
   role: reply.text.describe('Your role on it: `owner`, `member` or `limited`.'),
@@ -80,6 +91,7 @@ export const Server = z
     awakeHours: reply.text.describe('When it stays awake without players, in `awakeTimeZone`. Empty: never.'),
     awakeTimeZone: reply.text.describe('An IANA time zone name.'),
     ignoredPlayers: reply.text.describe('Players that do not keep it awake.'),
+    tags: z.array(z.string()).default([]).describe('Words by which the list of servers can be searched.'),
     alertWebhookUrl: reply.text.describe('Empty: alerts are off.'),
     bakedAt: reply.timestamp.describe('First successful boot; null: the world is still being prepared.'),
     createdAt: reply.timestamp,

@@ -25,6 +25,7 @@ interface Needs {
 const forOwners = {
   name: z.string().optional().describe('Same as in GetServer. Apps get neither this nor the following fields.'),
   ramMb: z.int32().optional().meta({ format: 'int32' }),
+  tags: z.array(z.string()).optional(),
   lastActiveAt: z.iso.datetime().optional().describe('When a player was last online. Absent if never.'),
   awakeSince: z.iso.datetime().optional().describe('When it woke. Absent while it is asleep.'),
   cause: Cause.optional().describe(
@@ -75,14 +76,22 @@ function summary(now: ServerNow, role: Role, { addresses }: Pick<Needs, 'address
 }
 
 function detailsOf(
-  { row: { name, ramMb }, context: { wokenAt, cause, live } }: ServerNow,
+  { row: { name, ramMb, tags: given }, context: { wokenAt, cause, live } }: ServerNow,
   role: Role,
   principal: Principal,
 ): Partial<z.input<typeof ServerSummary>> {
+  const tags = [...given];
   const lastActiveAt = rfc3339(live.lastActiveAt) ?? undefined;
-  if (wokenAt === null) return { name, ramMb, lastActiveAt };
+  if (wokenAt === null) return { name, ramMb, tags, lastActiveAt };
   const awakeSince = new Date(wokenAt).toISOString();
-  return { name, ramMb, lastActiveAt, awakeSince, cause: role === 'owner' ? cause : withoutOthers(cause, principal) };
+  return {
+    name,
+    ramMb,
+    tags,
+    lastActiveAt,
+    awakeSince,
+    cause: role === 'owner' ? cause : withoutOthers(cause, principal),
+  };
 }
 
 /** Removes ids of other people from a cause, because the owner of a shared server stays unnamed. */

@@ -7,7 +7,7 @@ import type { Served } from '../../http/serve.ts';
 import type { Tx } from '../../store/store.ts';
 import { type ServerRow, ramOfAccount } from '../rows.ts';
 import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam, requireRam } from './fields.ts';
-import { Server, ServerName, ServerParams } from './messages.ts';
+import { Server, ServerName, ServerParams, Tags } from './messages.ts';
 import type { ServerNeeds } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
 import { StopFirst, stoppedFor } from './stop-first.ts';
@@ -29,7 +29,7 @@ export const UpdateServer = operation({
   role: 'member',
   auth: 'key',
   section: 'Servers',
-  summary: 'Change name, RAM, plan, waiting room, client versions, builds or options for Java',
+  summary: 'Change name, tags, RAM, plan, waiting room, client versions, builds or options for Java',
   description:
     'Absent fields stay unchanged. RAM and plan change only while the server is stopped, or with `stopFirst`, and ' +
     'only the owner can change the plan. With `waitingRoom` (experimental), players on Minecraft 1.21.6 or newer who wake the server ' +
@@ -57,6 +57,7 @@ export const UpdateServer = operation({
     clientVersions: z.enum(['auto', 'own', 'any'], 'must be auto, own or any').optional(),
     jvmPreset: z.enum(JVM_PRESETS, 'must be default, aikar or zgc').optional(),
     jvmOptions: JvmOptions.optional().describe('Empty: none.'),
+    tags: Tags.optional().describe('At most 10. They replace the present ones.'),
     stopFirst: StopFirst,
     builds: z.enum(['pinned', 'latest-when-asleep'], 'must be pinned or latest-when-asleep').optional(),
   }).meta({ id: 'UpdateServerRequest' }),

@@ -77,6 +77,7 @@ function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
     awakeHours: row.awakeHours,
     awakeTimeZone: row.awakeTimeZone,
     ignoredPlayers: row.ignoredPlayers,
+    tags: [...row.tags],
     alertWebhookUrl: row.alertWebhookUrl,
     sftpEnabled: row.sftpEnabled,
     bakedAt: context.bakedAt,

@@ -147,7 +147,7 @@ function filterForm(request: PanelRequest): Html {
         value="${search}"
         maxlength="${SEARCH_CHARS}"
         autocomplete="off"
-        placeholder="name, address, software or state"
+        placeholder="name, tag, address, software or state"
       />
     </div>
     <div>
@@ -167,12 +167,12 @@ function filterForm(request: PanelRequest): Html {
   </form>`;
 }
 
-/** Returns the servers that contain every word of the search, in their name, id, address, software, region or state. */
+/** Returns the servers that contain every word of the search, in their name, tags, id, address, software, region or state. */
 export function foundServers<Of extends Listed>(servers: readonly Of[], search: string): Of[] {
   const words = search.toLowerCase().split(' ');
   return servers.filter((server) => {
-    const { name = '', id, address, region, state } = server;
-    const text = [name, id, address, softwareText(server), region, stateWords(state)].join(' ').toLowerCase();
+    const { name = '', tags = [], id, address, region, state } = server;
+    const text = [name, ...tags, id, address, softwareText(server), region, stateWords(state)].join(' ').toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }
@@ -200,6 +200,16 @@ function nameOf({ name = '', id }: Listed): string {
   return plainName(name) || id;
 }
 
+/** Links from the tags of a server to all servers that have them. */
+function tagLinks({ tags = [] }: Summary): Html | false {
+  return (
+    tags.length > 0 &&
+    html`<p class="tags">
+      ${tags.map((tag) => html`<a class="tag" href="/servers?q=${encodeURIComponent(tag)}"><bdi>${tag}</bdi></a> `)}
+    </p>`
+  );
+}
+
 function serverTable(
   request: PanelRequest,
   shown: readonly Summary[],
@@ -213,7 +223,8 @@ function serverTable(
     return html`<tr id="server-${id}">
       <th scope="row">
         <a href="/servers/${id}"><bdi>${nameOf(server)}</bdi></a>
-        <small><code>${address}</code></small>
+        <small><code>${address}</code></small
+        >${tagLinks(server)}
       </th>
       <td data-label="State">
         <span
@@ -294,7 +305,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
         ...(role !== 'owner' ? [`your role: ${role}`] : request.isFree ? [] : [`${usdText(micros)} this month`]),
       ])}
     </p>
-    ${serverButtons(request, server, why?.code)}
+    ${tagLinks(server)} ${serverButtons(request, server, why?.code)}
   </li>`;
 }
 

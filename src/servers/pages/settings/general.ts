@@ -26,7 +26,8 @@ export function mountGeneralSettings(panel: Panel): void {
     show: generalPage,
     forms: {
       async name({ call, server: { id } }, form) {
-        await call(UpdateServer, { id }, { name: form.get('name') ?? '' });
+        const tags = (form.get('tags') ?? '').split(',').filter((tag) => tag.trim() !== '');
+        await call(UpdateServer, { id }, { name: form.get('name') ?? '', tags });
         return 'saved';
       },
       async size({ call, server: { id } }, form) {
@@ -61,14 +62,23 @@ async function generalPage(request: ServerRequest): Promise<Page> {
 }
 
 function nameCard(request: ServerRequest): Html {
+  const filled = filling(request, 'name');
   const field = { name: 'name', label: 'Name', value: request.server.name, maxlength: 64 };
+  const tags = {
+    name: 'tags',
+    label: 'Tags',
+    hint: 'Words by which you find it in the list, separated by commas: survival, friends.',
+    value: request.server.tags.join(', '),
+    maxlength: 270,
+    required: false,
+  };
   return html`<section class="card">
-    <h2>Name</h2>
+    <h2>Name and tags</h2>
     <p>Shown to you, your members and on the public page. The address stays <code>${request.server.addr}</code>.</p>
     ${panelForm(
       request,
       'name',
-      html`${lineField(filling(request, 'name'), field)}<button type="submit">Save the name</button>`,
+      html`${lineField(filled, field)}${lineField(filled, tags)}<button type="submit">Save</button>`,
     )}
   </section>`;
 }
