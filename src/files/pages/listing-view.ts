@@ -6,7 +6,8 @@ import { actionOf, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
-import { below, downloadOf, isEditable, pageOf } from './paths.ts';
+import { addressOf } from '../../web/panel/form.ts';
+import { below, downloadOf, isEditable, pageOf, viewOf } from './paths.ts';
 import type { ListFiles } from '../api.ts';
 
 type Entry = ReplyOf<typeof ListFiles>['entries'][number];
@@ -27,9 +28,7 @@ export function tickedForm(request: ServerRequest, path: string, entries: readon
     <table class="rows entries">
       <thead>
         <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Size</th>
-          <th scope="col">Changed</th>
+          ${Object.keys(SORTS).map((sort) => heading(request, sort as Sort))}
           <th scope="col"><span class="unseen">Actions</span></th>
         </tr>
       </thead>
@@ -42,6 +41,37 @@ export function tickedForm(request: ServerRequest, path: string, entries: readon
       ${actions(request, path)}
     </div>`;
   return panelForm(request, 'move', content);
+}
+
+/** Returns the sort order in a page's address, and whether it is reversed. */
+export function orderOf({ query }: ServerRequest): { sort: (typeof SORTS)[Sort]['by']; descending: boolean } {
+  const asked = query.get('sort') ?? '';
+  return { sort: SORTS[isSort(asked) ? asked : ''].by, descending: query.get('down') === '1' };
+}
+
+/** The columns that can be sorted, by the parameter `sort`. `down`: the first click shows the largest first. */
+const SORTS = {
+  '': { label: 'Name', by: 'natural', down: false },
+  size: { label: 'Size', by: 'size', down: true },
+  time: { label: 'Changed', by: 'modifiedAt', down: true },
+} as const;
+type Sort = keyof typeof SORTS;
+
+function isSort(text: string): text is Sort {
+  return Object.hasOwn(SORTS, text);
+}
+
+function heading(request: ServerRequest, sort: Sort): Html {
+  const { label, by, down } = SORTS[sort];
+  const shown = orderOf(request);
+  const isShown = shown.sort === by;
+  const query = new URLSearchParams(request.query);
+  for (const name of ['sort', 'down', 'from']) query.delete(name);
+  if (sort !== '') query.set('sort', sort);
+  if (isShown ? !shown.descending : down) query.set('down', '1');
+  return html`<th scope="col" ${isShown && html`aria-sort="${shown.descending ? 'descending' : 'ascending'}"`}>
+    <a href="${addressOf({ ...request, query })}">${label}</a>
+  </th>`;
 }
 
 function row(request: ServerRequest, path: string, { name, isDir, size, modifiedAt }: Entry, isTicked: boolean): Html {
@@ -68,7 +98,10 @@ function row(request: ServerRequest, path: string, { name, isDir, size, modified
 
 /** Opens a directory, edits a text file, downloads any other file. */
 function link(request: ServerRequest, at: string, { name, isDir, size }: Pick<Entry, 'name' | 'isDir' | 'size'>): Html {
-  if (isDir) return html`<a href="${pageOf(request, at)}"><bdi>${name}</bdi><span class="unseen"> (folder)</span></a>`;
+  if (isDir)
+    return html`<a href="${pageOf(request, at, '', viewOf(request))}"
+      ><bdi>${name}</bdi><span class="unseen"> (folder)</span></a
+    >`;
   if (isEditable(name, Number(size))) return html`<a href="${pageOf(request, at, '/edit')}"><bdi>${name}</bdi></a>`;
   return html`<a href="${downloadOf(request, at)}" download><bdi>${name}</bdi></a>`;
 }
