@@ -125,6 +125,27 @@ test('a directory listing of any size is sorted by name, numbers in names, size 
   }
 });
 
+test('a download of some entries of a directory names at most 1000 existing paths inside it', async (t) => {
+  const { put, origin, key } = await filesApi(t);
+  for (const name of ['maps/a', 'maps/b', 'maps/deep/c']) put(name);
+  const download = async (...names: string[]) => {
+    const query = new URLSearchParams([['path', 'maps'], ...names.map((name): [string, string] => ['names', name])]);
+    const answer = await fetch(`${origin}/v1/servers/abc/file:download?${query.toString()}`, {
+      headers: { 'x-api-key': key },
+    });
+    return { status: answer.status, text: Buffer.from(await answer.arrayBuffer()).toString('latin1') };
+  };
+  for (const names of [['a'], ['a', 'deep']]) {
+    const { status, text } = await download(...names);
+    t.is(status, 200);
+    t.true(text.startsWith('PK'));
+    t.is(text.includes('deep/c'), names.includes('deep'));
+  }
+  t.is((await download('a', 'gone')).status, 404);
+  t.is((await download('../other')).status, 400);
+  t.is((await download(...Array.from({ length: 1_001 }, () => 'a'))).status, 400);
+});
+
 test('large listings of one account wait for each other, and stop waiting when their caller disconnects', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));

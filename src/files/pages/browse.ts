@@ -1,6 +1,7 @@
 import type { ReplyOf } from '../../http/operation.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { KIB } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { csrfField, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -19,6 +20,8 @@ import { DisableSftp, EnableSftp, RotateSftpPassword } from '../../sftp/api.ts';
 /** Entries per page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
 const FIND_CHARS = 100;
+/** Room for the longest names of a page's entries, encoded. */
+const FORM_BYTES = 256 * KIB;
 const NO_FOLDER = new Set(['PATH_NOT_FOUND', 'NOT_A_DIRECTORY']);
 
 /** Browses a server's files, one directory at a time. */
@@ -37,6 +40,7 @@ export function mountBrowse(panel: Panel): void {
         return 'sftpOff';
       },
     },
+    formBytes: FORM_BYTES,
     done: BROWSE_DONE,
     streamed: ['upload'],
   });
@@ -106,6 +110,7 @@ export function crumbs(request: ServerRequest, path: string): Html {
 }
 
 function tools(request: ServerRequest, path: string, find: string, total: number): Html {
+  const allTicked = new URLSearchParams([...request.query, ['all', '1']]);
   return html`<form class="find" method="get" action="${request.here}">
       ${path !== '' && hidden('path', path)}
       ${Object.entries(viewOf(request)).map(([name, value]) => hidden(name, value))}
@@ -117,6 +122,7 @@ function tools(request: ServerRequest, path: string, find: string, total: number
       ${countText(total, 'entry', 'entries')}${find !== '' && html` · <a href="${pageOf(request, path, '', viewOf(request))}">Show all</a>`}
       ·
       <a href="${downloadOf(request, path)}" download>Download folder as zip</a>
+      <span data-plain>· <a href="${addressOf({ ...request, query: allTicked })}">Select all</a></span>
     </p>`;
 }
 

@@ -2,11 +2,10 @@ import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Filling, lineField } from '../../web/panel/fields.ts';
-import { actionOf, panelForm } from '../../web/panel/form.ts';
+import { actionOf, addressOf, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
-import { addressOf } from '../../web/panel/form.ts';
 import { below, downloadOf, isEditable, pageOf, viewOf } from './paths.ts';
 import type { ListFiles } from '../api.ts';
 
@@ -22,6 +21,7 @@ export function newFields(filled: Filling, label: string): Html {
 
 /** The entries of a directory with links and checkboxes, and the actions for selected ones. */
 export function tickedForm(request: ServerRequest, path: string, entries: readonly Entry[]): Html {
+  const isAll = request.sent === undefined && request.query.get('all') === '1';
   const kept = new Set(request.sent?.getAll('name'));
   // On Enter, browsers press the form's first button, whatever the field. This one does nothing.
   const content = html`<button type="submit" disabled hidden></button>
@@ -33,11 +33,12 @@ export function tickedForm(request: ServerRequest, path: string, entries: readon
         </tr>
       </thead>
       <tbody>
-        ${entries.map((entry) => row(request, path, entry, kept.has(entry.name)))}
+        ${entries.map((entry) => row(request, path, entry, kept.has(entry.name) || isAll))}
       </tbody>
     </table>
     <div class="ticked">
-      <h3>Selected files</h3>
+      <h3 data-ticked>Selected files</h3>
+      <p class="unseen" role="status" data-ticked></p>
       ${actions(request, path)}
     </div>`;
   return panelForm(request, 'move', content);
@@ -69,8 +70,9 @@ function heading(request: ServerRequest, sort: Sort): Html {
   for (const name of ['sort', 'down', 'from']) query.delete(name);
   if (sort !== '') query.set('sort', sort);
   if (isShown ? !shown.descending : down) query.set('down', '1');
+  const all = html`<input type="checkbox" data-all data-scripted hidden aria-label="Select all on this page" />`;
   return html`<th scope="col" ${isShown && html`aria-sort="${shown.descending ? 'descending' : 'ascending'}"`}>
-    <a href="${addressOf({ ...request, query })}">${label}</a>
+    ${sort === '' && all}<a href="${addressOf({ ...request, query })}">${label}</a>
   </th>`;
 }
 
@@ -109,6 +111,7 @@ function link(request: ServerRequest, at: string, { name, isDir, size }: Pick<En
 function actions(request: ServerRequest, path: string): Html {
   const to = (form: string) => html`formaction="${actionOf(request, form)}"`;
   return html`<div class="actions">
+    <button class="second" type="submit" data-native ${to('download')}>Download</button>
     <details>
       <summary>Move…</summary>
       <div>

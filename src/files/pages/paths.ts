@@ -20,11 +20,11 @@ export function apart(path: string): { directory: string; name: string } {
 }
 
 /** The order and view of a directory, kept in the addresses of other directories. */
-const VIEW = ['sort', 'down', 'sizes'];
+const VIEW = new Set(['sort', 'down']);
 
 /** Returns the parameters of the view of the current page. */
 export function viewOf({ query }: ServerRequest): Record<string, string> {
-  return Object.fromEntries([...query].filter(([name, value]) => VIEW.includes(name) && value !== ''));
+  return Object.fromEntries([...query].filter(([name, value]) => VIEW.has(name) && value !== ''));
 }
 
 /** Returns the address of a page for a path: `''` (directory), `/item`, `/edit`. */
