@@ -6,6 +6,7 @@ import type { Served } from '../http/serve.ts';
 import { WrittenReply } from '../http/reply.ts';
 import { MIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
+import { SORTS } from './listing-job.ts';
 import { FileEntry, type FileNeeds, changeFiles, entryView, filePath, ownPath, transferFiles } from './fields.ts';
 
 /** Most content in one message; larger files use uploads and downloads. */
@@ -24,7 +25,15 @@ const ListQuery = message({
   contains: text(256).default('').describe('Only entries whose name contains this text. Case-insensitive.'),
   directoriesFirst: queryFlag()
     .default(false)
-    .describe('List directories before files. Otherwise sorted by name alone.'),
+    .describe('List directories before all other entries, in either direction.'),
+  sort: z
+    .enum(SORTS)
+    .default('name')
+    .describe(
+      '`name`: by character codes. `natural`: by name, numbers by value, `world2` before `world10`. `size` and ' +
+        '`modifiedAt`: smallest and oldest first.',
+    ),
+  descending: queryFlag().default(false).describe('Reverse the order.'),
 });
 const Move = message({ from: ownPath(), to: ownPath() });
 
@@ -36,7 +45,7 @@ export const ListFiles = operation({
   scope: 'files:read',
   summary: 'List a directory',
   description:
-    'Returns the entries of a directory, sorted by name. Without `path`, lists the root. Works in every state. ' +
+    'Returns the entries of a directory, by default sorted by name. Without `path`, lists the root. Works in every state. ' +
     'Symbolic links are listed but never followed.',
   precondition: '`path` must be a directory, not a file.',
   query: ListQuery,

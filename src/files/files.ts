@@ -147,19 +147,25 @@ export class Files {
     await this.#growing(serverId, 0, async (files) => ({ result: await files.mkdir(path), addedBytes: 0 }));
   }
 
-  /** Opens a file, or streams a directory as zip. The caller ends it: `file.close`, `stream.destroy`. */
+  /**
+   * Opens a file, or streams a directory or the named paths below it as zip. The caller ends it: `file.close`,
+   * `stream.destroy`.
+   */
   async download(
     serverId: string,
-    path: string,
+    { path, names = [] }: { path: string; names?: readonly string[] },
     { signal, tenant = serverId }: Patience = {},
   ): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }> {
     const files = await this.jail(serverId);
     try {
       const entry = await files.stat(path);
-      if (entry.kind === 'directory') {
+      const sources = (names.length === 0 ? [path] : names.map((name) => `${path}/${name}`)).map((source) =>
+        joinNames(parsePath(source)),
+      );
+      if (entry.kind === 'directory' || names.length > 0) {
+        for (const source of sources) await files.stat(source);
         const leave = await unlessGone(signal, () => this.#zipping.enter({ key: tenant }, signal));
-        const paths = packedPaths(files, [joinNames(parsePath(path))]);
-        const zip = archiveStream('zip', paths, () => (leave(), void files.close()));
+        const zip = archiveStream('zip', packedPaths(files, sources), () => (leave(), void files.close()));
         return { entry, zip };
       }
       const file = await files.open(path);

@@ -1,6 +1,7 @@
 import { lstatSync, opendirSync } from 'node:fs';
 import { guardOfName } from '../jail/secrets.ts';
 import { modifiedAtOf, sizeOf } from '../jail/stated.ts';
+import { naturalOrder } from '../kernel/natural-order.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
@@ -33,9 +34,7 @@ export const listDirectory = job(
   },
 );
 
-interface Line {
-  name: string;
-  isDir: boolean;
+interface Line extends Sortable {
   line: string;
 }
 
@@ -51,9 +50,9 @@ function* entriesIn(guarded: boolean): Generator<Line> {
     if (stats === undefined) continue;
     if (++count > MAX_ENTRIES) throw tooManyEntries();
     const isDir = stats.isDirectory();
-    const size = String(sizeOf(stats));
-    const modifiedAt = new Date(modifiedAtOf(stats)).toISOString();
-    yield { name, isDir, line: JSON.stringify({ name, isDir, size, modifiedAt }) };
+    const [sizeBytes, modifiedAt] = [sizeOf(stats), modifiedAtOf(stats)];
+    const shown = { name, isDir, size: String(sizeBytes), modifiedAt: new Date(modifiedAt).toISOString() };
+    yield { name, isDir, sizeBytes, modifiedAt, line: JSON.stringify(shown) };
   }
 }
 
@@ -65,6 +64,12 @@ function tooManyEntries(): StatusError {
   );
 }
 
+/**
+ * Orders of a listing. `name`: by the characters' codes; `natural`: by the numbers in names, `world2` before `world10`.
+ * Entries of equal size or time are in natural order.
+ */
+export const SORTS = ['name', 'natural', 'size', 'modifiedAt'] as const;
+
 /** The requested entries of a directory, and their order. */
 export interface Part {
   /** Most entries; 0: all. */
@@ -73,22 +78,50 @@ export interface Part {
   offset: number;
   /** Only names that contain this text, ignoring case; '' for all. */
   contains: string;
-  /** False: by name only. */
+  /** Whether directories precede all other entries, in either direction. */
   directoriesFirst: boolean;
+  sort: (typeof SORTS)[number];
+  /** Whether the order is reversed: the largest or latest first. */
+  descending: boolean;
 }
 
-export const ALL: Part = { limit: 0, offset: 0, contains: '', directoriesFirst: false };
+/** An entry to sort. Without `sizeBytes` and `modifiedAt` only by name. */
+interface Sortable {
+  name: string;
+  isDir: boolean;
+  sizeBytes?: number;
+  modifiedAt?: number;
+}
+
+export const ALL: Part = {
+  limit: 0,
+  offset: 0,
+  contains: '',
+  directoriesFirst: false,
+  sort: 'name',
+  descending: false,
+};
 
 /** Returns the requested part, in order, and the number of all entries. Sorts in place. */
-export function partOf<Entry extends { name: string; isDir: boolean }>(
+export function partOf<Entry extends Sortable>(
   all: Entry[],
-  { limit, offset, contains, directoriesFirst }: Part,
+  { limit, offset, contains, directoriesFirst, sort, descending }: Part,
 ): { entries: Entry[]; total: number } {
   const wanted = contains.toLowerCase();
   const found = wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const compare = compareBy(sort, descending);
   found.sort((one, other) => {
     if (directoriesFirst && one.isDir !== other.isDir) return one.isDir ? -1 : 1;
-    return one.name < other.name ? -1 : 1;
+    return compare(one, other);
   });
   return { entries: found.slice(offset, limit === 0 ? undefined : offset + limit), total: found.length };
+}
+
+/** Compares two entries. Ties are in natural order, whatever the direction. */
+function compareBy(sort: Part['sort'], descending: boolean): (one: Sortable, other: Sortable) => number {
+  const sign = descending ? -1 : 1;
+  if (sort === 'name') return (one, other) => (one.name < other.name ? -sign : sign);
+  if (sort === 'natural') return (one, other) => sign * naturalOrder(one.name, other.name);
+  const key = sort === 'size' ? 'sizeBytes' : sort;
+  return (one, other) => sign * ((one[key] ?? 0) - (other[key] ?? 0)) || naturalOrder(one.name, other.name);
 }

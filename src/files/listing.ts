@@ -17,8 +17,8 @@ interface Listed {
 
 /** Most entries of a directory that can be listed without slowing others down. */
 const FEW = 1_000;
-/** Most names that can be sorted in this process to examine only a part of the entries. */
-const FEW_NAMES = 16_384;
+/** Most names that can be sorted in this process to examine only a part of the entries, by the order's cost. */
+const FEW_NAMES = { name: 16_384, natural: 4_096 };
 /** Limits of replies for large directories, of up to 32 MiB each, created or being sent. */
 const LARGE = { atOnce: 8, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 32 };
 const MEMORY_MB = 256;
@@ -37,7 +37,12 @@ export function createListing(workers: WorkerPool) {
     { tenant, signal }: { tenant: string; signal: AbortSignal | undefined },
     part: Part = ALL,
   ): Promise<Listing> {
-    const few = part.limit > 0 && part.limit <= FEW ? await someOf(jail, path, part) : await allOf(jail, path, part);
+    const { limit, sort } = part;
+    const isByName = sort === 'name' || sort === 'natural';
+    const few =
+      isByName && limit > 0 && limit <= FEW
+        ? await someOf(jail, path, part, FEW_NAMES[sort])
+        : await allOf(jail, path, part);
     if (few) return few;
     return await unlessGone(signal, async () => {
       const release = await slots.enter({ key: tenant }, signal);
@@ -58,9 +63,9 @@ export function createListing(workers: WorkerPool) {
 }
 
 /** Returns a small part of a directory; undefined if the directory has too many names. */
-async function someOf(jail: Jail, path: string, part: Part): Promise<Listed | undefined> {
+async function someOf(jail: Jail, path: string, part: Part, most: number): Promise<Listed | undefined> {
   let total = 0;
-  const entries = await jail.chosen(path, FEW_NAMES, (all) => {
+  const entries = await jail.chosen(path, most, (all) => {
     const chosen = partOf(all, part);
     ({ total } = chosen);
     return chosen.entries;

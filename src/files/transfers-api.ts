@@ -22,11 +22,18 @@ export const DownloadPath = operation({
   method: 'get',
   path: '/v1/servers/{id}/file:download',
   scope: 'files:read',
-  summary: 'Download a file, or a directory as zip',
+  summary: 'Download a file, or a directory or some of its entries as zip',
   description:
     'Returns a file as it is, or a directory as a zip that is created while it is sent. Files support `Range`, ' +
-    'and `If-Range` with the `ETag`. Passwords in `server.properties` are masked.',
-  query: message({ path: filePath().default('').describe('Empty: the whole server.') }),
+    'and `If-Range` with the `ETag`. Passwords in `server.properties` are masked. With `names`, returns these entries ' +
+    'of the directory as a zip.',
+  query: message({
+    path: filePath().default('').describe('Empty: the whole server.'),
+    names: z
+      .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(ownPath()).max(MAX_PATHS))
+      .default([])
+      .describe('Paths relative to `path`, each in a parameter of its own. Empty: all.'),
+  }),
 });
 
 export const UploadFile = operation({
@@ -97,7 +104,7 @@ export const transferOperations = (needs: FileNeeds): readonly Served[] => [
   needs.serveServer(DownloadPath, async ({ params, query, principal, server, signal }) => {
     const release = needs.transferSlots.take(principal, 'transfer');
     try {
-      const found = await needs.files.download(params.id, query.path, { signal, tenant: server.row.accountId });
+      const found = await needs.files.download(params.id, query, { signal, tenant: server.row.accountId });
       const { name, sizeBytes, version, modifiedAt } = found.entry;
       if ('zip' in found) {
         const { zip } = found;

@@ -1,6 +1,7 @@
 import { text as textOf } from 'node:stream/consumers';
 import type * as z from 'zod';
 import { StatusError } from '../kernel/status.ts';
+import type { Download } from './download.ts';
 import { requireNeeds } from './auth.ts';
 import type { Empty } from './fields.ts';
 import type { KeyOperation, Operation, ReplyOf } from './operation.ts';
@@ -9,23 +10,23 @@ import type { TakeToken } from './rate-limit.ts';
 import { WrittenReply } from './reply.ts';
 import type { Served, Upload } from './serve.ts';
 
-/** An operation that answers with one message. */
-type MessageOperation = KeyOperation<'message'>;
+/** An operation that answers with one message or a file's content. */
+type CalledOperation = KeyOperation<'message'> | KeyOperation<'bytes'>;
 
 /** The input of an operation: the body, or for a GET or an upload the query. */
 type SentTo<Of extends Operation> = z.input<typeof Empty extends Of['body'] ? Of['query'] : Of['body']>;
 
 /**
  * Calls an API operation for a signed-in user without a request. Access and fields are checked, and the reply is the
- * same. Throws StatusError like the API.
+ * same; the caller must send a `Download`. Throws StatusError like the API.
  */
-export type Call = <Of extends MessageOperation>(
+export type Call = <Of extends CalledOperation>(
   operation: Of,
   params: z.input<Of['params']>,
   sent?: SentTo<Of>,
   /** The file's content if the operation expects one. All other fields then belong to the query. */
   upload?: Upload,
-) => Promise<ReplyOf<Of>>;
+) => Promise<Of extends KeyOperation<'bytes'> ? Download : ReplyOf<Of>>;
 
 /** Calls operations in this process for a signed-in browser. */
 export type Calls = (principal: SessionPrincipal, signal: AbortSignal) => Call;
@@ -60,10 +61,12 @@ export function createCalls(all: readonly Served[], take: TakeToken): Calls {
     };
 }
 
-/** Converts all values to text, as in a URL. */
+/** Converts all values to texts and lists of texts, as in a URL. */
 function asQuery(sent: object): object {
   const given = Object.entries(sent).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, Array.isArray(value) ? value.map(String) : String(value)]),
+  );
 }
 
 function noUpload(): never {

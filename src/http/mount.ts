@@ -157,7 +157,7 @@ function sizeSaid(ctx: Context): number | undefined {
   return length === '' || ctx.get('content-encoding') !== '' ? undefined : Number(length);
 }
 
-// A repeated parameter stays a list, which every schema rejects. The schema drops unknown ones.
+// A repeated parameter is a list, which only the schema of a list accepts. The schema drops unknown ones.
 function queryFields(querystring: string): object {
   if (querystring === '') return {};
   const given = Object.groupBy(parseFields(querystring), ([name]) => name);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Page, closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
-import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
+import { PHONE, type PanelUnderTest, accessible, legibleInTheDark, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
@@ -127,6 +127,56 @@ test.runIf(isHere('chromium'))('a file can be selected and deleted in place by k
   t.true(await page.getByRole('button', { name: 'Choose files' }).isVisible(), 'files can still be uploaded');
   t.deepEqual(readdirSync(join(it.root, 'plugins')), []);
 });
+
+for (const size of [{ viewport: { width: 1280, height: 800 } }, PHONE]) {
+  const { width } = size.viewport;
+  test.runIf(isHere('chromium'))(
+    `entries are sorted, selected together and downloaded at ${width} pixels`,
+    async (t) => {
+      const it = await castle(t);
+      for (let nth = 1; nth <= 40; nth += 1) writeFileSync(join(it.root, `plugins/jar${nth}.txt`), 'x'.repeat(nth));
+      const { page, complaints } = await it.open(`${AT}?path=plugins`, size);
+      const bar = page.locator('.ticked');
+      t.false(await bar.isVisible());
+      await page.getByRole('link', { name: 'Size', exact: true }).click();
+      await page.locator('[aria-sort=descending]').waitFor();
+      t.is(await page.locator('[name=name]').first().inputValue(), 'jar40.txt');
+      await page.getByLabel('Select jar40.txt').check();
+      await page.getByRole('heading', { name: '1 selected' }).waitFor();
+      const { y = 0, height = 0 } = (await bar.boundingBox()) ?? {};
+      t.true(y + height <= size.viewport.height + 1 && y > 0, `the bar is in sight: ${y}`);
+      await accessible(t, page);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await legibleInTheDark(t, page);
+      await page.getByLabel('Select all on this page').focus();
+      await page.keyboard.press('Space');
+      await page.getByRole('heading', { name: '41 selected' }).waitFor();
+      await page.getByLabel('Select jar39.txt').uncheck();
+      await page.getByRole('heading', { name: '40 selected' }).waitFor();
+      const scrolled = await page.evaluate('scrollY');
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download', exact: true }).click(),
+      ]);
+      t.is(download.suggestedFilename(), 'plugins.zip');
+      t.is(
+        readFileSync(await download.path())
+          .subarray(0, 2)
+          .toString(),
+        'PK',
+      );
+      t.is(await page.evaluate('scrollY'), scrolled);
+      await page.getByRole('heading', { name: '40 selected' }).waitFor();
+      if (process.env['SHOT']) await page.screenshot({ path: `/tmp/shot-${width}.png` });
+      await page.locator('summary', { hasText: 'Delete…' }).click();
+      await page.getByRole('button', { name: 'Delete selected' }).click();
+      await page.getByText('Deleted.').waitFor();
+      t.deepEqual(readdirSync(join(it.root, 'plugins')), ['jar39.txt']);
+      t.false(await bar.isVisible());
+      t.deepEqual(complaints, []);
+    },
+  );
+}
 
 for (const javaScriptEnabled of [true, false]) {
   const title = javaScriptEnabled ? 'presses the button next to it' : 'presses no button without JavaScript';

@@ -96,6 +96,56 @@ test('a directory listing of any size can be limited, offset, filtered by name a
   }
 });
 
+test('a directory listing of any size is sorted by name, numbers in names, size or time, in either direction', async (t) => {
+  const { ok, put, root } = await filesApi(t);
+  for (const [name, size, at] of [
+    ['world10', 3, 300],
+    ['world2', 20, 100],
+    ['World1', 100, 200],
+    ['twin1', 20, 300],
+  ] as const) {
+    put(name, 'x'.repeat(size));
+    utimesSync(join(root, name), at, at);
+  }
+  put('zoo/x');
+  const sorted = async (query: string) => {
+    const { entries } = await ok('GET', `/v1/servers/abc/files?${query}`);
+    return (entries as { name: string }[]).map(({ name }) => name).filter((name) => !name.startsWith('zz'));
+  };
+  for (const count of [0, 1_100, 4_200]) {
+    for (let index = 0; index < count; index++) put(`zz${index}`, '');
+    const first = ['zoo', 'twin1', 'World1', 'world2', 'world10'];
+    t.deepEqual(await sorted('sort=natural&limit=1000&directoriesFirst=true'), first);
+    t.deepEqual(await sorted('sort=name'), ['World1', 'twin1', 'world10', 'world2', 'zoo']);
+    t.deepEqual(await sorted('sort=name&descending=true'), ['zoo', 'world2', 'world10', 'twin1', 'World1']);
+    const bySize = await sorted('sort=size&descending=true&directoriesFirst=true');
+    t.deepEqual(bySize, ['zoo', 'World1', 'twin1', 'world2', 'world10'], 'the directory first, equal ones by name');
+    t.deepEqual(await sorted('sort=modifiedAt&contains=w'), ['world2', 'World1', 'twin1', 'world10']);
+    t.deepEqual(await sorted('sort=natural&descending=true&contains=w'), ['world10', 'world2', 'World1', 'twin1']);
+  }
+});
+
+test('a download of some entries of a directory names at most 1000 existing paths inside it', async (t) => {
+  const { put, origin, key } = await filesApi(t);
+  for (const name of ['maps/a', 'maps/b', 'maps/deep/c']) put(name);
+  const download = async (...names: string[]) => {
+    const query = new URLSearchParams([['path', 'maps'], ...names.map((name): [string, string] => ['names', name])]);
+    const answer = await fetch(`${origin}/v1/servers/abc/file:download?${query.toString()}`, {
+      headers: { 'x-api-key': key },
+    });
+    return { status: answer.status, text: Buffer.from(await answer.arrayBuffer()).toString('latin1') };
+  };
+  for (const names of [['a'], ['a', 'deep']]) {
+    const { status, text } = await download(...names);
+    t.is(status, 200);
+    t.true(text.startsWith('PK'));
+    t.is(text.includes('deep/c'), names.includes('deep'));
+  }
+  t.is((await download('a', 'gone')).status, 404);
+  t.is((await download('../other')).status, 400);
+  t.is((await download(...Array.from({ length: 1_001 }, () => 'a'))).status, 400);
+});
+
 test('large listings of one account wait for each other, and stop waiting when their caller disconnects', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(root, { recursive: true, force: true }));

@@ -63,6 +63,39 @@ test('the file page lists folders first, links each entry and escapes names', as
   t.is((await it.get(AT, await it.browser('usr_other'))).status, 403);
 });
 
+test('the heads of the columns sort by name, size and time, folders first, and folders and pages keep the order', async (t) => {
+  const it = await castle(t);
+  for (const [path, size] of [
+    ['world10/x', 1],
+    ['world2/x', 1],
+    ['a.txt', 10],
+    ['b.txt', 30],
+    ['c.txt', 20],
+  ] as const)
+    it.put(path, 'x'.repeat(size));
+  const first = (await it.get(AT)).text;
+  t.deepEqual(shown(first), ['world2', 'world10', 'a.txt', 'b.txt', 'c.txt']);
+  t.regex(
+    first,
+    /aria-sort="ascending"[^<]*<input[^>]*data-all[^>]*>\s*<a href="\/servers\/castle\/files\?down=1">Name/,
+  );
+  t.regex(first, /<a href="\/servers\/castle\/files\?sort=size&amp;down=1">Size/);
+  const sized = (await it.get(`${AT}?sort=size&down=1`)).text;
+  t.deepEqual(shown(sized), ['world2', 'world10', 'b.txt', 'c.txt', 'a.txt']);
+  t.regex(sized, /aria-sort="descending"[^<]*<a href="\/servers\/castle\/files\?sort=size">Size/);
+  t.regex(sized, /href="\/servers\/castle\/files\?path=world2&amp;sort=size&amp;down=1"/);
+  t.regex(sized, /name="sort" value="size"/, 'the search keeps the order');
+  t.deepEqual(shown((await it.get(`${AT}?down=1`)).text), ['world10', 'world2', 'c.txt', 'b.txt', 'a.txt']);
+  t.deepEqual(shown((await it.get(`${AT}?sort=constructor`)).text), shown(first));
+  for (let nth = 0; nth < 70; nth += 1) it.put(`many/f${nth}`, 'x'.repeat(nth));
+  const many = (await it.get(`${AT}?path=many&sort=size&down=1&find=f`)).text;
+  const next = /href="([^"]*)">Next/.exec(many)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  t.deepEqual(
+    shown((await it.get(next)).text),
+    Array.from({ length: 10 }, (_, nth) => `f${9 - nth}`),
+  );
+});
+
 test('the file page shows a folder of 10 000 entries in pages of 60', async (t) => {
   const it = await castle(t);
   mkdirSync(join(it.dataDir, 'servers/castle/many'));
@@ -110,6 +143,27 @@ test('the file page creates folders and files, and packs, moves and deletes the 
   t.regex(wrong, /role="alert"/);
   t.regex(wrong, /value="c\.rar"/);
   t.regex(wrong, /value="c\.txt"[^>]*\schecked/);
+});
+
+test('selected entries are downloaded as one zip, and all can be selected without JavaScript', async (t) => {
+  const it = await castle(t);
+  for (const path of ['a.txt', 'b.txt', 'world/level.dat']) it.put(path, path);
+  const answer = await it.send('download', [
+    ['name', 'a.txt'],
+    ['name', 'world'],
+  ]);
+  t.is(answer.status, 200);
+  t.regex(answer.headers.get('content-disposition') ?? '', /^attachment; filename="castle\.zip"$/);
+  const sent = Buffer.from(await answer.arrayBuffer());
+  it.put('sent.zip', sent);
+  await it.send('item/extract', { to: 'out' }, 'sent.zip');
+  await it.until(() => existsSync(join(it.dataDir, 'servers/castle/out/world/level.dat')));
+  t.deepEqual(it.names('out'), ['a.txt', 'world']);
+  const gone = await it.send('download', [['name', 'gone.txt']]);
+  t.is(gone.status, 404);
+  t.regex(await gone.text(), /role="alert"/);
+  t.is((await it.send('download')).status, 400);
+  t.is([...(await it.get(`${AT}?all=1`)).text.matchAll(/aria-label="Select [^"]*"\s+checked/g)].length, 5);
 });
 
 test('the item page renames, copies, extracts and deletes an entry', async (t) => {

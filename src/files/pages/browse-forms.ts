@@ -5,7 +5,7 @@ import type { PanelPage, ServerRequest } from '../../web/panel/panel.ts';
 import type { Form } from '../../web/serve.ts';
 import { apart, below, pageOf, pathOf } from './paths.ts';
 import { DeletePath, MakeDirectory, RenamePath } from '../api.ts';
-import { ArchivePaths, UploadFile } from '../transfers-api.ts';
+import { ArchivePaths, DownloadPath, UploadFile } from '../transfers-api.ts';
 
 /** Most entries on a page with checkboxes. */
 const MOST_TICKED = 1_000;
@@ -39,6 +39,10 @@ export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const paths = ticked(form).map((name) => below(directory, name));
     const to = below(directory, nameIn(form, 'archive'));
     return await inShort(request.call(ArchivePaths, { id: request.server.id }, { paths, to }), 'packed', 'packing');
+  },
+  async download(request, form) {
+    const selected = { path: pathOf(request), names: ticked(form) };
+    return { download: await request.call(DownloadPath, { id: request.server.id }, selected) };
   },
   upload: uploadFiles,
   async delete(request, form) {

@@ -1,17 +1,18 @@
 import type { ReplyOf } from '../../http/operation.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { KIB } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
-import { csrfField } from '../../web/form.ts';
+import { csrfField, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { filling, tickField } from '../../web/panel/fields.ts';
-import { actionOf, panelForm } from '../../web/panel/form.ts';
+import { actionOf, addressOf, panelForm } from '../../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { countText } from '../../web/text.ts';
 import { BROWSE_DONE, BROWSE_FORMS } from './browse-forms.ts';
-import { newFields, tickedForm } from './listing-view.ts';
-import { apart, downloadOf, pageOf, pathOf } from './paths.ts';
+import { newFields, orderOf, tickedForm } from './listing-view.ts';
+import { apart, downloadOf, pageOf, pathOf, viewOf } from './paths.ts';
 import { type SftpLogin, sftpCard } from './sftp-card.ts';
 import { ListFiles } from '../api.ts';
 import { DisableSftp, EnableSftp, RotateSftpPassword } from '../../sftp/api.ts';
@@ -19,6 +20,8 @@ import { DisableSftp, EnableSftp, RotateSftpPassword } from '../../sftp/api.ts';
 /** Entries per page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
 const FIND_CHARS = 100;
+/** Room for the longest names of a page's entries, encoded. */
+const FORM_BYTES = 256 * KIB;
 const NO_FOLDER = new Set(['PATH_NOT_FOUND', 'NOT_A_DIRECTORY']);
 
 /** Browses a server's files, one directory at a time. */
@@ -37,6 +40,7 @@ export function mountBrowse(panel: Panel): void {
         return 'sftpOff';
       },
     },
+    formBytes: FORM_BYTES,
     done: BROWSE_DONE,
     streamed: ['upload'],
   });
@@ -47,7 +51,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   const path = pathOf(request);
   const find = (query.get('find') ?? '').slice(0, FIND_CHARS);
   const offset = Math.max(0, Math.floor(Number(query.get('from')) || 0));
-  const part = { limit: MOST, offset, contains: find, directoriesFirst: true };
+  const part = { limit: MOST, offset, contains: find, directoriesFirst: true, ...orderOf(request) };
   const listing = await call(ListFiles, { id: server.id }, { path, ...part }).catch((error: unknown) => {
     if (path !== '' && error instanceof StatusError && NO_FOLDER.has(error.reason)) return undefined;
     throw error;
@@ -63,7 +67,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
           ? html`<p class="empty">${nothing(server.type, path, find, listing.total)}</p>`
           : tickedForm(request, path, listing.entries)
       }
-      ${pager(request, path, { find, offset }, listing)}
+      ${pager(request, offset, listing)}
     </section>
     ${newCard(request)} ${uploadCard(request, path)} ${await sftpCard(request, login)}`;
   return {
@@ -99,33 +103,36 @@ export function crumbs(request: ServerRequest, path: string): Html {
     const shown = html`<bdi>${name}</bdi>`;
     return depth === names.length
       ? shown
-      : html`<a href="${pageOf(request, names.slice(0, depth).join('/'))}">${shown}</a> <span class="slash">/</span> `;
+      : html`<a href="${pageOf(request, names.slice(0, depth).join('/'), '', viewOf(request))}">${shown}</a>
+          <span class="slash">/</span> `;
   });
   return html`<span class="crumbs">${parts}</span>`;
 }
 
 function tools(request: ServerRequest, path: string, find: string, total: number): Html {
+  const allTicked = new URLSearchParams([...request.query, ['all', '1']]);
   return html`<form class="find" method="get" action="${request.here}">
-      ${path !== '' && html`<input type="hidden" name="path" value="${path}" />`}
+      ${path !== '' && hidden('path', path)}
+      ${Object.entries(viewOf(request)).map(([name, value]) => hidden(name, value))}
       <label for="find">Filter this folder</label>
       <input id="find" name="find" type="text" value="${find}" maxlength="${FIND_CHARS}" autocomplete="off" />
       <button class="second" type="submit">Find</button>
     </form>
     <p class="soft">
-      ${countText(total, 'entry', 'entries')}${find !== '' && html` · <a href="${pageOf(request, path)}">Show all</a>`}
+      ${countText(total, 'entry', 'entries')}${find !== '' && html` · <a href="${pageOf(request, path, '', viewOf(request))}">Show all</a>`}
       ·
       <a href="${downloadOf(request, path)}" download>Download folder as zip</a>
+      <span data-plain>· <a href="${addressOf({ ...request, query: allTicked })}">Select all</a></span>
     </p>`;
 }
 
-function pager(
-  request: ServerRequest,
-  path: string,
-  { find, offset }: { find: string; offset: number },
-  { entries, total }: ReplyOf<typeof ListFiles>,
-): Html | false {
+function pager(request: ServerRequest, offset: number, { entries, total }: ReplyOf<typeof ListFiles>): Html | false {
   if (total <= MOST && offset === 0) return false;
-  const to = (from: number) => pageOf(request, path, '', { ...(find !== '' && { find }), from: String(from) });
+  const to = (from: number) => {
+    const query = new URLSearchParams(request.query);
+    query.set('from', String(from));
+    return addressOf({ ...request, query });
+  };
   const last = Math.max(0, Math.ceil(total / MOST) - 1) * MOST;
   return html`<nav class="pager" aria-label="Parts of this folder">
     ${

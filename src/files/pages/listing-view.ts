@@ -2,11 +2,11 @@ import type { ReplyOf } from '../../http/operation.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Filling, lineField } from '../../web/panel/fields.ts';
-import { actionOf, panelForm } from '../../web/panel/form.ts';
+import { actionOf, addressOf, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
-import { below, downloadOf, isEditable, pageOf } from './paths.ts';
+import { below, downloadOf, isEditable, pageOf, viewOf } from './paths.ts';
 import type { ListFiles } from '../api.ts';
 
 type Entry = ReplyOf<typeof ListFiles>['entries'][number];
@@ -21,27 +21,59 @@ export function newFields(filled: Filling, label: string): Html {
 
 /** The entries of a directory with links and checkboxes, and the actions for selected ones. */
 export function tickedForm(request: ServerRequest, path: string, entries: readonly Entry[]): Html {
+  const isAll = request.sent === undefined && request.query.get('all') === '1';
   const kept = new Set(request.sent?.getAll('name'));
   // On Enter, browsers press the form's first button, whatever the field. This one does nothing.
   const content = html`<button type="submit" disabled hidden></button>
     <table class="rows entries">
       <thead>
         <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Size</th>
-          <th scope="col">Changed</th>
+          ${Object.keys(SORTS).map((sort) => heading(request, sort as Sort))}
           <th scope="col"><span class="unseen">Actions</span></th>
         </tr>
       </thead>
       <tbody>
-        ${entries.map((entry) => row(request, path, entry, kept.has(entry.name)))}
+        ${entries.map((entry) => row(request, path, entry, kept.has(entry.name) || isAll))}
       </tbody>
     </table>
     <div class="ticked">
-      <h3>Selected files</h3>
+      <h3 data-ticked>Selected files</h3>
+      <p class="unseen" role="status" data-ticked></p>
       ${actions(request, path)}
     </div>`;
   return panelForm(request, 'move', content);
+}
+
+/** Returns the sort order in a page's address, and whether it is reversed. */
+export function orderOf({ query }: ServerRequest): { sort: (typeof SORTS)[Sort]['by']; descending: boolean } {
+  const asked = query.get('sort') ?? '';
+  return { sort: SORTS[isSort(asked) ? asked : ''].by, descending: query.get('down') === '1' };
+}
+
+/** The columns that can be sorted, by the parameter `sort`. `down`: the first click shows the largest first. */
+const SORTS = {
+  '': { label: 'Name', by: 'natural', down: false },
+  size: { label: 'Size', by: 'size', down: true },
+  time: { label: 'Changed', by: 'modifiedAt', down: true },
+} as const;
+type Sort = keyof typeof SORTS;
+
+function isSort(text: string): text is Sort {
+  return Object.hasOwn(SORTS, text);
+}
+
+function heading(request: ServerRequest, sort: Sort): Html {
+  const { label, by, down } = SORTS[sort];
+  const shown = orderOf(request);
+  const isShown = shown.sort === by;
+  const query = new URLSearchParams(request.query);
+  for (const name of ['sort', 'down', 'from']) query.delete(name);
+  if (sort !== '') query.set('sort', sort);
+  if (isShown ? !shown.descending : down) query.set('down', '1');
+  const all = html`<input type="checkbox" data-all data-scripted hidden aria-label="Select all on this page" />`;
+  return html`<th scope="col" ${isShown && html`aria-sort="${shown.descending ? 'descending' : 'ascending'}"`}>
+    ${sort === '' && all}<a href="${addressOf({ ...request, query })}">${label}</a>
+  </th>`;
 }
 
 function row(request: ServerRequest, path: string, { name, isDir, size, modifiedAt }: Entry, isTicked: boolean): Html {
@@ -68,7 +100,10 @@ function row(request: ServerRequest, path: string, { name, isDir, size, modified
 
 /** Opens a directory, edits a text file, downloads any other file. */
 function link(request: ServerRequest, at: string, { name, isDir, size }: Pick<Entry, 'name' | 'isDir' | 'size'>): Html {
-  if (isDir) return html`<a href="${pageOf(request, at)}"><bdi>${name}</bdi><span class="unseen"> (folder)</span></a>`;
+  if (isDir)
+    return html`<a href="${pageOf(request, at, '', viewOf(request))}"
+      ><bdi>${name}</bdi><span class="unseen"> (folder)</span></a
+    >`;
   if (isEditable(name, Number(size))) return html`<a href="${pageOf(request, at, '/edit')}"><bdi>${name}</bdi></a>`;
   return html`<a href="${downloadOf(request, at)}" download><bdi>${name}</bdi></a>`;
 }
@@ -76,6 +111,7 @@ function link(request: ServerRequest, at: string, { name, isDir, size }: Pick<En
 function actions(request: ServerRequest, path: string): Html {
   const to = (form: string) => html`formaction="${actionOf(request, form)}"`;
   return html`<div class="actions">
+    <button class="second" type="submit" data-native ${to('download')}>Download</button>
     <details>
       <summary>Move…</summary>
       <div>

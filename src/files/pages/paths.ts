@@ -19,6 +19,14 @@ export function apart(path: string): { directory: string; name: string } {
   return { directory: path.slice(0, Math.max(0, at)), name: path.slice(at + 1) };
 }
 
+/** The order and view of a directory, kept in the addresses of other directories. */
+const VIEW = new Set(['sort', 'down']);
+
+/** Returns the parameters of the view of the current page. */
+export function viewOf({ query }: ServerRequest): Record<string, string> {
+  return Object.fromEntries([...query].filter(([name, value]) => VIEW.has(name) && value !== ''));
+}
+
 /** Returns the address of a page for a path: `''` (directory), `/item`, `/edit`. */
 export function pageOf({ server }: ServerRequest, path: string, page = '', more = {}): string {
   const query = new URLSearchParams({ ...(path !== '' && { path }), ...more });

@@ -43,6 +43,25 @@ if (card) {
   addEventListener('beforeunload', (event) => going.size > 0 && event.preventDefault());
 }
 
+/* The box above the names selects all, and the bar counts the selected entries. */
+document.addEventListener('change', ({ target }) => {
+  if (target.matches('[data-all]')) for (const box of boxes()) box.checked = target.checked;
+  if (target.matches('#entries [type=checkbox]')) count();
+});
+document.addEventListener('dormouse:renewed', count);
+addEventListener('pageshow', count);
+
+function boxes() {
+  return [...document.querySelectorAll('#entries [name=name]')];
+}
+
+function count() {
+  const [all, ticked] = [boxes().length, boxes().filter(({ checked }) => checked).length];
+  for (const text of document.querySelectorAll('[data-ticked]')) text.textContent = `${ticked} selected`;
+  const box = document.querySelector('[data-all]');
+  if (box) Object.assign(box, { checked: all > 0 && ticked === all, indeterminate: ticked > 0 && ticked < all });
+}
+
 /* Enter in a field presses the button beside that field. */
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || event.isComposing || !event.target.matches('.ticked input')) return;
@@ -176,9 +195,9 @@ async function renew() {
   const answer = await fetch(document.querySelector('.panel').dataset.here, { headers: { accept: 'text/html' } });
   if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const ticked = new Set([...document.querySelectorAll('#entries [name=name]:checked')].map(({ value }) => value));
+  const ticked = new Set(boxes().flatMap(({ checked, value }) => (checked ? [value] : [])));
   Idiomorph.morph(document.getElementById('entries'), fresh.getElementById('entries'));
-  for (const box of document.querySelectorAll('#entries [name=name]')) box.checked = ticked.has(box.value);
+  for (const box of boxes()) box.checked = ticked.has(box.value);
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
 }
 

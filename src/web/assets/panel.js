@@ -5,6 +5,8 @@
 document.addEventListener('submit', (event) => {
   const form = event.target;
   if (!form.matches('form[data-swap]') || event.defaultPrevented) return;
+  // The answer is a file.
+  if (event.submitter?.matches('[data-native]')) return;
   event.preventDefault();
   void send(form, event.submitter);
 });
