@@ -108,6 +108,18 @@ test('an invalid schedule shows the error beside its field and keeps the input',
   t.deepEqual(await it.all(), []);
 });
 
+test('the form warns players or waits for an empty server, and shows which', async (t) => {
+  const it = await panel(t);
+  await it.form('save', { ...NIGHTLY, kind: 'restart', warnSeconds: '300' });
+  t.regex(await it.text(), /every day at 04:00 UTC[^<]*<[^·]*[^<]*<\/time>[^·]*· warns players 5 min before/);
+  const { id: scheduleId } = (await it.all())[0]!;
+  t.regex(await it.text(`?edit=${scheduleId}`), /<option value="300" selected>/);
+  await it.form('save', { ...NIGHTLY, scheduleId, warnSeconds: '300', onlyWhenEmpty: 'true' });
+  t.regex(await it.text(), /· only if no one is online/);
+  t.notRegex(await it.text(), /· warns players/);
+  t.regex(await it.text(`?edit=${scheduleId}`), /name="onlyWhenEmpty"\s+value="true"\s+checked/);
+});
+
 test('a limited member can neither see nor save schedules', async (t) => {
   const it = await panel(t);
   await it.stranger();
