@@ -40,7 +40,7 @@ interface Needs {
   store: Store;
 }
 
-const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const satisfies ScheduleKind[];
+const KINDS = ['command', 'start', 'stop', 'restart', 'backup', 'update'] as const satisfies ScheduleKind[];
 /** The kinds that players can be warned of. */
 export const WARNED: readonly ScheduleKind[] = ['stop', 'restart', 'backup'];
 const MAX_SCHEDULES = 64;
@@ -49,7 +49,7 @@ const Schedule = z
   .object({
     id: reply.text,
     serverId: reply.text,
-    kind: reply.text.describe('`command`, `start`, `stop`, `restart` or `backup`. More kinds may be added.'),
+    kind: reply.text.describe('`command`, `start`, `stop`, `restart`, `backup` or `update`. More kinds may be added.'),
     command: reply.text,
     cronExpr: reply.text.describe('A cron expression with five fields, in `timeZone`.'),
     timeZone: reply.text.describe('An IANA time zone name, such as `Europe/Berlin` or `UTC`.'),
@@ -96,7 +96,8 @@ export const CreateSchedule = operation({
     'Runs an action at the times that match a cron expression, in a time zone (UTC unless you name one). A time that ' +
     'the clock skips in spring is due when it is put forward; a time that it shows twice in autumn is due the first ' +
     'time. If the hour is `*`, the schedule runs in every hour that passes. Only kind `start` wakes a server: ' +
-    '`command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago is skipped ' +
+    '`command` and `restart` are skipped while it sleeps. `update` sets the newest build of its version for the next ' +
+    'start, after a backup; it is skipped while the server is awake, and without a newer build. A run that was due more than a minute ago is skipped ' +
     'too, for example after an outage. The schedule acts on your behalf. It is disabled when you are no longer a ' +
     'member of the server, or when your key is revoked. Pass `scheduleId` to change a schedule, which stays ' +
     'enabled or disabled. Omit it to create one.',

@@ -11,16 +11,17 @@ import { type ScheduleActions, Schedules, stopSchedulesOf } from './schedules.ts
 import { mountSchedulePages } from './pages.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Shared } from '../servers/shared.ts';
+import type { Updates } from '../servers/updates.ts';
 import { leftText, warnPlayers } from '../servers/stopping.ts';
 import type { Feature } from '../web/feature.ts';
 
 /** Runs due schedules from now on. Call it once all checks that can refuse a start are in place. */
 export async function openSchedules(
   shared: Shared,
-  rooms: { backups: Backups; accessChanges: AccessChanges; access: TypedCommandAccess },
+  rooms: { backups: Backups; updates: Updates; accessChanges: AccessChanges; access: TypedCommandAccess },
 ): Promise<Feature> {
   const { store, serveServer, clock, log, onClose } = shared;
-  const actions = scheduleActions(shared, rooms.backups, rooms.access);
+  const actions = scheduleActions(shared, rooms);
   const schedules = await Schedules.open({ store, clock, log, actions });
   onClose(() => schedules.close());
   rooms.accessChanges.onWrite(stopSchedulesOf);
@@ -33,8 +34,7 @@ const NEVER = new AbortController().signal;
 /** Each action runs the operation of the same name, with the schedule as its cause. */
 function scheduleActions(
   { servers, clock, log }: Shared,
-  backups: Backups,
-  access: TypedCommandAccess,
+  { backups, updates, access }: { backups: Backups; updates: Updates; access: TypedCommandAccess },
 ): ScheduleActions {
   async function find(serverId: string): Promise<ServerNow> {
     const now = await servers.get(serverId);
@@ -71,6 +71,8 @@ function scheduleActions(
           if (state === 'failed') throw new StatusError('ABORTED', 'BACKUP_FAILED', error);
           return undefined;
         }
+        case 'update':
+          return updates.toNewestBuild(await find(serverId), { userId: '', through: `schedule ${cause.id}` });
         case 'command':
           return runTyped(access, await find(serverId), command);
         default:

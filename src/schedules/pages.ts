@@ -70,7 +70,10 @@ async function schedulesPage(request: ServerRequest): Promise<Page> {
   const { shown, pager } = partOf(request, schedules, { key: 'from', most: ON_A_PAGE, of: 'schedules' });
   const main = html`<section class="card" data-live="schedules">
       <h2>Schedules</h2>
-      <p>Automatic tasks. Only a start wakes the server: commands and restarts are skipped while it is asleep.</p>
+      <p>
+        Automatic tasks. Only a start wakes the server: commands and restarts are skipped while it is asleep, updates
+        while it is awake.
+      </p>
       ${
         schedules.length === 0
           ? html`<p class="empty">No schedules yet. Try a nightly backup.</p>`
@@ -189,6 +192,7 @@ const KINDS: Readonly<Record<ScheduleKind, string>> = {
   start: 'Start the server',
   stop: 'Stop the server',
   restart: 'Restart the server',
+  update: 'Update to the newest build',
   command: 'Run a command',
 };
 

@@ -5,7 +5,7 @@ import type { Sql, Tx } from '../store/writer.ts';
 
 export const MOST_WARN_SECONDS = 600;
 
-export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup';
+export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup' | 'update';
 
 /** A recurring task on a server. */
 export interface ScheduleRow {

@@ -67,8 +67,14 @@ const PATIENCE_MS = 10_000;
 const RETRY_MS = 5_000;
 const INTERRUPTED = 'Dormouse was restarted during the run. Check the server for the result.';
 
-/** Refusals that skip a run: the server is asleep, and only the kind `start` wakes it, or players are online. */
-const SKIPPED = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED', 'PLAYERS_ONLINE']);
+/** Refusals that skip a run: it needs a server that is awake, asleep or empty, or it would change nothing. */
+const SKIPPED = new Set([
+  'NO_NEWER_BUILD',
+  'PLAYERS_ONLINE',
+  'SERVER_HIBERNATED',
+  'SERVER_NOT_RUNNING',
+  'SERVER_NOT_STOPPED',
+]);
 
 /** Runs due schedules. Each run is claimed in its own write before it begins, so it cannot happen twice. */
 export class Schedules {

@@ -24,7 +24,7 @@ const SCHEDULE = {
 } satisfies Partial<Messages['Schedule']>;
 type Schedule = typeof SCHEDULE;
 
-const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const;
+const KINDS = ['command', 'start', 'stop', 'restart', 'backup', 'update'] as const;
 
 /** Cron expressions (crontab(5)) for common schedules. */
 const WORDS: Record<string, string> = { hourly: '0 * * * *', daily: '0 4 * * *', weekly: '0 4 * * 1' };
