@@ -155,6 +155,28 @@ test.runIf(isHere('chromium'))(
   },
 );
 
+for (const width of [1280, 390]) {
+  test.runIf(isHere('chromium'))(
+    `at ${width} px, without scripts: the warning is offered only for tasks that have one, and is saved`,
+    async (t) => {
+      const it = await panel(t);
+      const { page } = await it.open(PATH, { viewport: { width, height: 844 }, javaScriptEnabled: false });
+      const warning = page.getByLabel('Warn players');
+      await page.getByLabel('What').selectOption('Start the server');
+      t.false(await warning.isVisible());
+      await page.getByLabel('What').selectOption('Restart the server');
+      await warning.selectOption('5 min before');
+      await page.getByLabel('Only if no one is online').check();
+      t.false(await warning.isVisible());
+      await page.getByLabel('Only if no one is online').uncheck();
+      await page.getByRole('button', { name: 'Create schedule' }).click();
+      await page.getByText('Schedule created.').waitFor();
+      t.true(await page.getByText('warns players 5 min before').isVisible());
+      t.true(await page.locator('body').evaluate((body) => body.scrollWidth <= document.documentElement.clientWidth));
+    },
+  );
+}
+
 test.runIf(isHere('chromium'))(`the schedules page is accessible in dark mode on a phone`, async (t) => {
   const it = await panel(t);
   await it.form('save', NIGHTLY);
