@@ -172,7 +172,11 @@ for (const width of [1280, 390]) {
       await page.getByRole('button', { name: 'Create schedule' }).click();
       await page.getByText('Schedule created.').waitFor();
       t.true(await page.getByText('warns players 5 min before').isVisible());
-      t.true(await page.locator('body').evaluate((body) => body.scrollWidth <= document.documentElement.clientWidth));
+      t.true(
+        await page
+          .locator('body')
+          .evaluate((body) => body.scrollWidth <= body.ownerDocument.documentElement.clientWidth),
+      );
     },
   );
 }
