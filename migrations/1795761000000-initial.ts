@@ -226,6 +226,8 @@ function tables(): Table[] {
       serverId: ofServer().index(),
       ...all(text, 'kind', 'command', 'cronExpr', 'timeZone'),
       enabled: boolean(),
+      onlyWhenEmpty: boolean(),
+      warnSeconds: integer(),
       ...all(text, 'lastStatus', 'lastError'),
       createdAt: bigint(),
       lastRunAt: bigint().nullable(),

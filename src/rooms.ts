@@ -264,7 +264,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const orphans = await Orphans.open({ store, engine, log, dataDir, databases, leftOver: backups.leftOver });
   // Register every wake check before schedules can start servers.
   const updates = await Updates.open({ ...shared, builds: outside.builds, dataDir, owner, mods, worlds });
-  const schedules = await openSchedules(shared, { backups, accessChanges, access: talk });
+  const schedules = await openSchedules(shared, { backups, updates, accessChanges, access: talk });
 
   // Clients’ view of the servers, and the features of all rooms.
   const addresses = new Addresses(publicHost, () => proxies.port(), entrance, settings.networkHost);
@@ -276,7 +276,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const shown = { ...shared, blocks, serverView };
   const room = { capacity, accountLimits, drain };
   const { testAlert } = webhooks;
-  const created = { accounts, cores, addresses, wakePolicies, listEntry, worlds, updates, testAlert, owner };
+  const created = { accounts, cores, addresses, wakePolicies, listEntry, updates, testAlert };
   const { creation, feature: serversFeature } = serverFeature({ ...shown, ...room, ...created });
   const imports = await Imports.open(shared, folders, disks, workers, creation);
   const { trouble } = entrance;

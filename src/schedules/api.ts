@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { requireScope } from '../http/auth.ts';
 import { invalidFields } from '../http/errors.ts';
-import { line, message, reply, rfc3339 } from '../http/fields.ts';
+import { int32, line, message, reply, rfc3339 } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
@@ -15,10 +15,12 @@ import { ServerParams } from '../servers/api/messages.ts';
 import type { ServeServer } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { withoutSlash } from '../servers/game-console.ts';
+import { listText } from '../web/text.ts';
 import type { Store } from '../store/store.ts';
 import { type Schedules, authorOf, scheduleNotFound } from './schedules.ts';
 import { fiveFields, nextRun } from './next-run.ts';
 import {
+  MOST_WARN_SECONDS,
   type ScheduleKind,
   type ScheduleRow,
   changeSchedule,
@@ -38,14 +40,16 @@ interface Needs {
   store: Store;
 }
 
-const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const satisfies ScheduleKind[];
+const KINDS = ['command', 'start', 'stop', 'restart', 'backup', 'update'] as const satisfies ScheduleKind[];
+/** The kinds that players can be warned of. */
+export const WARNED: readonly ScheduleKind[] = ['stop', 'restart', 'backup'];
 const MAX_SCHEDULES = 64;
 
 const Schedule = z
   .object({
     id: reply.text,
     serverId: reply.text,
-    kind: reply.text.describe('`command`, `start`, `stop`, `restart` or `backup`. More kinds may be added.'),
+    kind: reply.text.describe('`command`, `start`, `stop`, `restart`, `backup` or `update`. More kinds may be added.'),
     command: reply.text,
     cronExpr: reply.text.describe('A cron expression with five fields, in `timeZone`.'),
     timeZone: reply.text.describe('An IANA time zone name, such as `Europe/Berlin` or `UTC`.'),
@@ -55,6 +59,8 @@ const Schedule = z
     lastRunAt: reply.text.describe('RFC 3339. Empty if it has never run.'),
     nextRunAt: reply.text.describe('RFC 3339. Empty while disabled.'),
     enabled: reply.flag,
+    onlyWhenEmpty: reply.flag.describe('Whether runs are skipped while players are online.'),
+    warnSeconds: reply.int32.describe('How long before its runs players are warned. 0: never.'),
   })
   .meta({ id: 'Schedule' });
 
@@ -90,7 +96,8 @@ export const CreateSchedule = operation({
     'Runs an action at the times that match a cron expression, in a time zone (UTC unless you name one). A time that ' +
     'the clock skips in spring is due when it is put forward; a time that it shows twice in autumn is due the first ' +
     'time. If the hour is `*`, the schedule runs in every hour that passes. Only kind `start` wakes a server: ' +
-    '`command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago is skipped ' +
+    '`command` and `restart` are skipped while it sleeps. `update` sets the newest build of its version for the next ' +
+    'start, after a backup; it is skipped while the server is awake, and without a newer build. A run that was due more than a minute ago is skipped ' +
     'too, for example after an outage. The schedule acts on your behalf. It is disabled when you are no longer a ' +
     'member of the server, or when your key is revoked. Pass `scheduleId` to change a schedule, which stays ' +
     'enabled or disabled. Omit it to create one.',
@@ -105,6 +112,20 @@ export const CreateSchedule = operation({
     timeZone: line(64)
       .optional()
       .describe('An IANA time zone name. Empty is UTC. Absent: UTC for a new schedule, unchanged for an existing one.'),
+    onlyWhenEmpty: z
+      .boolean('must be true or false')
+      .optional()
+      .describe(
+        'Skips runs while players are online, apart from ignored ones. Absent: false for a new schedule, unchanged for ' +
+          'an existing one.',
+      ),
+    warnSeconds: int32({ min: 0, max: MOST_WARN_SECONDS })
+      .optional()
+      .describe(
+        'For `stop`, `restart` and `backup`: warns players in the chat and by a title so long before. The run of a stop ' +
+          'or restart is then `ok` once it is announced; it comes earlier if the last player leaves, and StartServer ' +
+          'cancels it. Not with `onlyWhenEmpty`. Absent: 0 for a new schedule, unchanged for an existing one.',
+      ),
     scheduleId: line(64).default('').describe('The schedule to change. Empty creates a new one.'),
   }).meta({ id: 'CreateScheduleRequest' }),
   example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
@@ -178,6 +199,22 @@ function dueAfter(cronExpr: string, timeZone: string, at: number): number {
   throw invalidFields([{ field: 'cronExpr', description }]);
 }
 
+type ForPlayers = { onlyWhenEmpty: boolean; warnSeconds: number };
+
+/** Returns what a schedule does about players after a request. Throws INVALID_ARGUMENT for what its kind cannot do. */
+function playersIn(
+  { kind, ...body }: { kind: ScheduleKind; onlyWhenEmpty?: boolean | undefined; warnSeconds?: number | undefined },
+  before: ForPlayers,
+): ForPlayers {
+  const canWarn = WARNED.includes(kind);
+  const onlyWhenEmpty = body.onlyWhenEmpty ?? before.onlyWhenEmpty;
+  const warnSeconds = body.warnSeconds ?? (canWarn && !onlyWhenEmpty ? before.warnSeconds : 0);
+  const wrong = (description: string) => invalidFields([{ field: 'warnSeconds', description }]);
+  if (warnSeconds > 0 && !canWarn) throw wrong(`is allowed only for ${listText(WARNED)}`);
+  if (warnSeconds > 0 && onlyWhenEmpty) throw wrong('needs players, so it is not allowed with `onlyWhenEmpty`');
+  return { onlyWhenEmpty, warnSeconds };
+}
+
 function view(row: ScheduleRow): z.input<typeof Schedule> {
   const { createdAt, lastRunAt, nextRunAt } = row;
   const when = (at: number | null) => rfc3339(at) ?? '';
@@ -210,7 +247,13 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
         const before = (await getSchedule(tx, server.id, body.scheduleId)) ?? scheduleNotFound(body.scheduleId);
         const timeZone = (body.timeZone ?? before.timeZone) || 'UTC';
         const nextRunAt = dueAfter(cronExpr, timeZone, at);
-        const changed = { ...before, ...given, timeZone, nextRunAt: before.enabled ? nextRunAt : null };
+        const changed = {
+          ...before,
+          ...given,
+          ...playersIn(body, before),
+          timeZone,
+          nextRunAt: before.enabled ? nextRunAt : null,
+        };
         await record(tx);
         await changeSchedule(tx, changed);
         return changed;
@@ -221,7 +264,8 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
       }
       const timeZone = body.timeZone || 'UTC';
       const nextRunAt = dueAfter(cronExpr, timeZone, at);
-      const made = { ...newSchedule(server.id, at), ...given, timeZone, nextRunAt };
+      const players = playersIn(body, { onlyWhenEmpty: false, warnSeconds: 0 });
+      const made = { ...newSchedule(server.id, at), ...given, ...players, timeZone, nextRunAt };
       await record(tx);
       await insertSchedule(tx, made);
       return made;

@@ -6,14 +6,15 @@ import { ASSETS } from '../web/assets.ts';
 import { confirmed, hidden } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
-import { choiceField, filling, lineField } from '../web/panel/fields.ts';
+import { choiceField, filling, lineField, tickField } from '../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../web/panel/form.ts';
 import type { Panel, PanelPage, ServerRequest } from '../web/panel/panel.ts';
 import { partOf } from '../web/panel/parts.ts';
 import { agoTag, timeTag } from '../web/panel/time.ts';
 import type { Form } from '../web/serve.ts';
 import { untilText } from '../web/text.ts';
-import { CreateSchedule, DeleteSchedule, ListSchedules, RunScheduleNow, SetScheduleEnabled } from './api.ts';
+import { leftText } from '../servers/stopping.ts';
+import { CreateSchedule, DeleteSchedule, ListSchedules, RunScheduleNow, SetScheduleEnabled, WARNED } from './api.ts';
 
 const ON_A_PAGE = 20;
 
@@ -34,10 +35,13 @@ const DONE = {
 const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
   async save({ call, server: { id }, here }, form) {
     const scheduleId = text(form, 'scheduleId');
-    const kind = text(form, 'kind') as 'start';
-    const command = kind === ('command' as string) ? text(form, 'command') : '';
+    const kind = text(form, 'kind') as ScheduleKind;
+    const command = kind === 'command' ? text(form, 'command') : '';
     const cronExpr = cronOf({ when: text(form, 'when'), time: text(form, 'time'), cronExpr: text(form, 'cronExpr') });
-    await call(CreateSchedule, { id }, { scheduleId, kind, command, cronExpr, timeZone: text(form, 'timeZone') });
+    const onlyWhenEmpty = form.get('onlyWhenEmpty') === 'true';
+    const warnSeconds = WARNED.includes(kind) && !onlyWhenEmpty ? Number(text(form, 'warnSeconds')) : 0;
+    const time = { cronExpr, timeZone: text(form, 'timeZone') };
+    await call(CreateSchedule, { id }, { scheduleId, kind, command, ...time, onlyWhenEmpty, warnSeconds });
     // Drops `?edit=…`, so that the form is empty again.
     return { to: `${here}?done=${scheduleId === '' ? 'made' : 'changed'}` };
   },
@@ -66,7 +70,10 @@ async function schedulesPage(request: ServerRequest): Promise<Page> {
   const { shown, pager } = partOf(request, schedules, { key: 'from', most: ON_A_PAGE, of: 'schedules' });
   const main = html`<section class="card" data-live="schedules">
       <h2>Schedules</h2>
-      <p>Automatic tasks. Only a start wakes the server: commands and restarts are skipped while it is asleep.</p>
+      <p>
+        Automatic tasks. Only a start wakes the server: commands and restarts are skipped while it is asleep, updates
+        while it is awake.
+      </p>
       ${
         schedules.length === 0
           ? html`<p class="empty">No schedules yet. Try a nightly backup.</p>`
@@ -85,14 +92,26 @@ function text(form: Form, field: string): string {
 }
 
 /** The default of a new schedule: a nightly backup, which every server should have. */
-const NEW = { id: '', kind: 'backup', command: '', cronExpr: '0 4 * * *', timeZone: 'UTC' };
+const NEW = {
+  id: '',
+  kind: 'backup',
+  command: '',
+  cronExpr: '0 4 * * *',
+  timeZone: 'UTC',
+  onlyWhenEmpty: false,
+  warnSeconds: 0,
+};
+
+/** The offered warnings, in seconds. */
+const WARNINGS = [30, 60, 300, 600];
 
 /**
  * Returns the form that creates or changes a schedule. The style sheet hides the fields that a choice does not need.
  */
 function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Html {
   const filled = filling(request, 'save');
-  const { id, kind, command, cronExpr, timeZone } = edited ?? NEW;
+  const { id, kind, command, cronExpr, timeZone, onlyWhenEmpty, warnSeconds } = edited ?? NEW;
+  const warnings = WARNINGS.includes(warnSeconds) || warnSeconds === 0 ? WARNINGS : [warnSeconds, ...WARNINGS];
   const { when, time } = timingOf(cronExpr);
   return html`<section class="card" id="schedule">
     <h2>${edited ? 'Change the schedule' : 'New schedule'}</h2>
@@ -144,6 +163,18 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
             more: html`list="zones" ${!edited && filled.value('timeZone', '') === '' && html`data-own-zone`}`,
           })}
           <datalist id="zones"></datalist>
+          <div class="if-warned">
+            ${choiceField(filled, {
+              name: 'warnSeconds',
+              label: 'Warn players',
+              value: String(warnSeconds),
+              options: [
+                ['0', 'no'],
+                ...warnings.map((each) => [String(each), `${leftText(each * 1_000)} before`] as const),
+              ],
+            })}
+          </div>
+          ${tickField(filled, { name: 'onlyWhenEmpty', label: 'Only if no one is online', on: onlyWhenEmpty })}
         </div>
         <div class="actions">
           <button type="submit">${edited ? 'Save' : 'Create schedule'}</button>
@@ -161,12 +192,13 @@ const KINDS: Readonly<Record<ScheduleKind, string>> = {
   start: 'Start the server',
   stop: 'Stop the server',
   restart: 'Restart the server',
+  update: 'Update to the newest build',
   command: 'Run a command',
 };
 
 /** Returns one schedule as a list item: its action, its time, its last run, and its buttons. */
 function scheduleItem(request: ServerRequest, schedule: Schedule): Html {
-  const { id, command, enabled, nextRunAt } = schedule;
+  const { id, command, enabled, nextRunAt, onlyWhenEmpty, warnSeconds } = schedule;
   return html`<li id="${id}">
     <h3>
       ${kindText(schedule)}${command !== '' && html`: <code>${command}</code>`}
@@ -176,6 +208,8 @@ function scheduleItem(request: ServerRequest, schedule: Schedule): Html {
       ${timingText(schedule)}${
         nextRunAt !== '' && html` · next: ${timeTag(nextRunAt)}, ${untilText(Date.parse(nextRunAt), request.now)}`
       }
+      ${onlyWhenEmpty && ' · only if no one is online'}
+      ${warnSeconds > 0 && ` · warns players ${leftText(warnSeconds * 1_000)} before`}
     </p>
     <p>${lastText(schedule, request.now)}</p>
     <div class="actions">${actions(request, schedule)}</div>

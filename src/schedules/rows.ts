@@ -3,7 +3,9 @@ import { bigint, maybeAt, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
-export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup';
+export const MOST_WARN_SECONDS = 600;
+
+export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup' | 'update';
 
 /** A recurring task on a server. */
 export interface ScheduleRow {
@@ -17,6 +19,10 @@ export interface ScheduleRow {
   /** An IANA time zone name. */
   timeZone: string;
   enabled: boolean;
+  /** Whether runs are skipped while players may be online. */
+  onlyWhenEmpty: boolean;
+  /** How long before a stop, restart or backup players are warned; 0: never. At most `MOST_WARN_SECONDS`. */
+  warnSeconds: number;
   /** The result of the last run; '' before the first run and while a run is in progress. */
   lastStatus: '' | 'ok' | 'error' | 'skipped';
   /** The reason for an error or a skipped run; '' otherwise. */
@@ -43,6 +49,8 @@ export const schedules = new EntitySchema<ScheduleRow>({
     cronExpr: text,
     timeZone: text,
     enabled: { type: 'boolean' },
+    onlyWhenEmpty: { type: 'boolean' },
+    warnSeconds: { type: 'integer' },
     lastStatus: text,
     lastError: text,
     createdAt: bigint,
@@ -86,10 +94,10 @@ export async function deleteSchedule(tx: Tx, serverId: string, id: string): Prom
 
 /** Changes a schedule's action, time and author. A run in progress continues. */
 export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
-  const { id, kind, command, cronExpr, timeZone, nextRunAt, userId, keyId } = row;
+  const { id, kind, command, cronExpr, timeZone, nextRunAt, userId, keyId, onlyWhenEmpty, warnSeconds } = row;
   const sql = `UPDATE "schedules" SET "kind" = $1, "command" = $2, "cronExpr" = $3, "nextRunAt" = $4, "userId" = $5,
-    "keyId" = $6, "timeZone" = $7 WHERE "id" = $8`;
-  await tx.run(sql, [kind, command, cronExpr, nextRunAt, userId, keyId, timeZone, id]);
+    "keyId" = $6, "timeZone" = $7, "onlyWhenEmpty" = $8, "warnSeconds" = $9 WHERE "id" = $10`;
+  await tx.run(sql, [kind, command, cronExpr, nextRunAt, userId, keyId, timeZone, onlyWhenEmpty, warnSeconds, id]);
 }
 
 /** Enables a schedule for `nextRunAt`, or disables it with null. Sets its author. */
@@ -136,9 +144,19 @@ export async function moveRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, nex
   await tx.run('UPDATE "schedules" SET "nextRunAt" = $1 WHERE "id" = $2 AND "nextRunAt" = $3', [nextRunAt, id, dueAt]);
 }
 
-/** Returns when the next schedule is due; null without one. */
-export async function nextScheduleAt(db: Sql): Promise<number | null> {
-  const [row] = await db.query<{ at: number | string | null }>('SELECT MIN("nextRunAt") AS "at" FROM "schedules"');
+const WARNS_AT = `"nextRunAt" - "warnSeconds" * 1000`;
+
+/** Returns the schedules that are due after `at` and whose players are to be warned by then. */
+export async function listSchedulesToWarnOf(db: Sql, at: number): Promise<ScheduleRow[]> {
+  const sql = `SELECT * FROM "schedules" WHERE "nextRunAt" > $1 AND "nextRunAt" <= $2 AND ${WARNS_AT} <= $1`;
+  return (await db.query<Stored>(sql, [at, at + MOST_WARN_SECONDS * 1_000])).map(asRow);
+}
+
+/** Returns when the next schedule is due, or the next warning after `at`; null without one. */
+export async function nextScheduleAt(db: Sql, at: number): Promise<number | null> {
+  const sql = `SELECT MIN(CASE WHEN ${WARNS_AT} > $1 THEN ${WARNS_AT} ELSE "nextRunAt" END) AS "at" FROM "schedules"
+    WHERE "nextRunAt" <= (SELECT MIN("nextRunAt") FROM "schedules") + ${MOST_WARN_SECONDS * 1_000}`;
+  const [row] = await db.query<{ at: number | string | null }>(sql, [at]);
   return row?.at == null ? null : Number(row.at);
 }
 
@@ -173,8 +191,8 @@ export async function endInterruptedRuns(tx: Tx, why: string): Promise<void> {
 }
 
 /** SQLite returns booleans as 0 and 1. */
-type Stored = Omit<ScheduleRow, 'enabled'> & { enabled: boolean | number };
+type Stored = Omit<ScheduleRow, 'enabled' | 'onlyWhenEmpty'> & Record<'enabled' | 'onlyWhenEmpty', boolean | number>;
 
 function asRow(stored: Stored): ScheduleRow {
-  return { ...stored, enabled: Boolean(stored.enabled) };
+  return { ...stored, enabled: Boolean(stored.enabled), onlyWhenEmpty: Boolean(stored.onlyWhenEmpty) };
 }

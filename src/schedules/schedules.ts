@@ -14,7 +14,6 @@ import { getMembership } from '../access/member-rows.ts';
 import { getUser } from '../accounts/rows.ts';
 import { nextRun } from './next-run.ts';
 import {
-  type ScheduleKind,
   type ScheduleOutcome,
   type ScheduleRow,
   disableSchedule,
@@ -24,6 +23,7 @@ import {
   listDueSchedules,
   listSchedulesAfter,
   listSchedulesBy,
+  listSchedulesToWarnOf,
   moveRun,
   nextScheduleAt,
   skipRun,
@@ -32,14 +32,24 @@ import {
 import { getServer } from '../servers/rows.ts';
 import type { Sql, Store, Tx } from '../store/store.ts';
 
-/** Performs the action of a schedule. Resolves when it is done; rejects if it fails. */
-export type ScheduleAction = (schedule: ScheduleRow, cause: Cause) => Promise<unknown>;
+/** Effects of schedules on servers. */
+export interface ScheduleActions {
+  /**
+   * Performs the action of a schedule. Resolves when it is done; rejects if it fails. `dueAt`: players are warned of a
+   * stop or restart, which begins then.
+   */
+  run(schedule: ScheduleRow, cause: Cause, dueAt?: number): Promise<unknown>;
+  /** Whether players may be online. */
+  hasPlayers(serverId: string): Promise<boolean>;
+  /** Tells the players that a backup begins in `ms`. */
+  warnOfBackup(serverId: string, ms: number): Promise<void>;
+}
 
 interface SchedulesOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  actions: Record<ScheduleKind, ScheduleAction>;
+  actions: ScheduleActions;
 }
 
 /** Runs later than this are skipped, because the owner chose the time on purpose. */
@@ -57,14 +67,22 @@ const PATIENCE_MS = 10_000;
 const RETRY_MS = 5_000;
 const INTERRUPTED = 'Dormouse was restarted during the run. Check the server for the result.';
 
-/** Refusals for a sleeping server. Only the kind `start` wakes it. */
-const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
+/** Refusals that skip a run: it needs a server that is awake, asleep or empty, or it would change nothing. */
+const SKIPPED = new Set([
+  'NO_NEWER_BUILD',
+  'PLAYERS_ONLINE',
+  'SERVER_HIBERNATED',
+  'SERVER_NOT_RUNNING',
+  'SERVER_NOT_STOPPED',
+]);
 
 /** Runs due schedules. Each run is claimed in its own write before it begins, so it cannot happen twice. */
 export class Schedules {
   readonly #options: SchedulesOptions;
   readonly #withLock = createMutex();
   readonly #closing = new AbortController();
+  /** The time of the backup that players were warned of, by schedule. */
+  readonly #warned = new Map<string, number>();
   #cancel = () => {};
   #seenAt = -Infinity;
 
@@ -112,7 +130,8 @@ export class Schedules {
     if (!taken) {
       throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'The schedule is already running. Wait until it has ended.');
     }
-    await withTimeout(this.#perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
+    const dueAt = stopsGame(schedule) ? clock.now() + schedule.warnSeconds * 1_000 : undefined;
+    await withTimeout(this.#perform(schedule, dueAt), PATIENCE_MS, { clock, late: () => undefined });
     return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
   }
 
@@ -148,8 +167,29 @@ export class Schedules {
     this.#seenAt = now;
     const due = await listDueSchedules(store, clock.now(), TOGETHER);
     await Promise.all(due.map((schedule) => this.#runDue(schedule)));
-    if (due.length < TOGETHER) return this.#wakeAt(await nextScheduleAt(store));
-    this.#wakeAt(clock.now());
+    if (due.length === TOGETHER) return this.#wakeAt(now);
+    const soon = await listSchedulesToWarnOf(store, now);
+    await Promise.all(soon.map((schedule) => this.#warn(schedule, now)));
+    const next = await nextScheduleAt(store, now);
+    // Players may join until the last moment.
+    this.#wakeAt(soon.length > 0 ? Math.min(next ?? Infinity, now + LOOK_MS) : next);
+  }
+
+  /**
+   * Warns players, if there are any. A stop or restart is handed to the server's machine for its time, so that it is a
+   * run of that time: neither a restart of the service nor a change of the clock repeats it.
+   */
+  async #warn(schedule: ScheduleRow, now: number): Promise<void> {
+    const { store, actions } = this.#options;
+    const { id, serverId, nextRunAt: dueAt } = schedule;
+    if (dueAt === null || this.#warned.get(id) === dueAt || !(await actions.hasPlayers(serverId))) return;
+    if ((await refusedAuthor(store, schedule)) !== undefined) return;
+    if (!stopsGame(schedule)) {
+      this.#warned.set(id, dueAt);
+      return actions.warnOfBackup(serverId, dueAt - now);
+    }
+    const next = nextRun(schedule.cronExpr, dueAt, schedule.timeZone);
+    if (await store.write((tx) => takeRun(tx, schedule, dueAt, next))) void this.#perform(schedule, dueAt);
   }
 
   /** Recomputes times after `after`: they were computed by a clock that was ahead and has been set back since. */
@@ -168,6 +208,7 @@ export class Schedules {
     const { store, clock } = this.#options;
     const now = clock.now();
     const dueAt = schedule.nextRunAt ?? now;
+    this.#warned.delete(schedule.id);
     const next = nextRun(schedule.cronExpr, now, schedule.timeZone);
     const skip = (why: string) => store.write((tx) => skipRun(tx, schedule, why, next));
     const refused = await refusedAuthor(store, schedule);
@@ -183,11 +224,11 @@ export class Schedules {
     void this.#perform(schedule);
   }
 
-  async #perform(schedule: ScheduleRow): Promise<void> {
+  async #perform(schedule: ScheduleRow, dueAt?: number): Promise<void> {
     const { actions, log } = this.#options;
     const { id, serverId, kind } = schedule;
     const cause: Cause = { kind: 'schedule', id, note: `a schedule: ${schedule.cronExpr}` };
-    const outcome = await actions[kind](schedule, cause).then((): ScheduleOutcome => OK, outcomeOf);
+    const outcome = await actions.run(schedule, cause, dueAt).then((): ScheduleOutcome => OK, outcomeOf);
     if (outcome.lastStatus === 'error') {
       log.info({ server: serverId, schedule: id, kind, why: outcome.lastError }, 'a scheduled run failed');
     }
@@ -208,11 +249,13 @@ export class Schedules {
   }
 }
 
+const stopsGame = ({ kind }: ScheduleRow) => kind === 'stop' || kind === 'restart';
+
 const OK: ScheduleOutcome = { lastStatus: 'ok', lastError: '' };
 
 function outcomeOf(error: unknown): ScheduleOutcome {
   if (!(error instanceof StatusError)) return { lastStatus: 'error', lastError: 'An internal error occurred.' };
-  return { lastStatus: ASLEEP.has(error.reason) ? 'skipped' : 'error', lastError: error.message };
+  return { lastStatus: SKIPPED.has(error.reason) ? 'skipped' : 'error', lastError: error.message };
 }
 
 /** Throws NOT_FOUND SCHEDULE_NOT_FOUND. */

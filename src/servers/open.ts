@@ -3,9 +3,6 @@
  */
 import { sandboxVersions } from '../engines/sandbox.ts';
 import type { CoreRules } from '../game/core-rules.ts';
-import { forgetBuild } from '../game/installed-build.ts';
-import { dataRoot } from '../jail/data-root.ts';
-import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
@@ -23,7 +20,7 @@ import { myServerOperations } from './api/my-servers.ts';
 import { serverOperations } from './api/servers.ts';
 import { settingOperations } from './api/settings.ts';
 import { updateOperations } from './api/update-server.ts';
-import { type VersionNeeds, versionOperations } from './api/update-version.ts';
+import { versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
 import { Creation, type CreationRules } from './creation.ts';
 import type { EffectRooms, GameAccess } from './effect-host.ts';
@@ -112,20 +109,18 @@ interface ServerFeatureOptions extends Shared {
   wakePolicies: { of(serverId: string): { mode: string; maintenanceText: string } };
   /** Returns the server's entry in server lists; undefined if it has none. */
   listEntry: (serverId: string) => Promise<ListEntry | undefined>;
-  worlds: VersionNeeds['worlds'];
   updates: Updates;
   /** Queues a test alert for a server's webhook. */
   testAlert: (tx: Tx, serverId: string, at: number) => Promise<void>;
-  owner: FileOwner | undefined;
   settings: { dataDir: string; region: string; nodeLabel: string; idleTimeoutMinutes: number };
 }
 
 /** Opens the API of servers. Returns `creation` for others that create servers. */
 export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
-  const { servers, accounts, cores, blocks, serveServer, serverView, addresses, owner, settings } = options;
+  const { servers, accounts, cores, blocks, serveServer, serverView, addresses, settings } = options;
   const { capacity, accountLimits, drain, wakePolicies, listEntry, testAlert } = options;
   const { store, clock } = accounts;
-  const { dataDir, region, nodeLabel } = settings;
+  const { region, nodeLabel } = settings;
   const playersWake = (id: string) => {
     const { mode, maintenanceText } = wakePolicies.of(id);
     return mode !== 'nobody' && maintenanceText === '';
@@ -142,12 +137,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...createOperations(needs),
     ...serverOperations(needs),
     ...lifecycleOperations(needs),
-    ...versionOperations({
-      ...needs,
-      worlds: options.worlds,
-      updates: options.updates,
-      forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner),
-    }),
+    ...versionOperations({ ...needs, updates: options.updates }),
     ...settingOperations({ ...needs, testAlert }),
     ...updateOperations(needs),
     ...machineOperations({ ...needs, settings }),

@@ -208,7 +208,8 @@ export function announceStop(
   };
 }
 
-function leftText(ms: number): string {
+/** Formats a span for players: `5 min`, `90 s`. */
+export function leftText(ms: number): string {
   const seconds = Math.ceil(ms / 1_000);
   return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
 }

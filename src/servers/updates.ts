@@ -2,11 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { HUNG } from '../../machines/server-reasons.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import type { MachineStep } from '../actors/machine-step.ts';
-import { type AuditActor, recordThrough } from '../audit/audit.ts';
+import { type AuditActor, recordAudit, recordThrough } from '../audit/audit.ts';
 import type { CoreBuilds } from '../engines/process/cores/core-builds.ts';
 import { compareNumbered } from '../kernel/natural-order.ts';
 import { softwareText } from '../game/cores.ts';
-import { noteBuild, notedBuild } from '../game/installed-build.ts';
+import { compareVersions } from '../game/minecraft-version.ts';
+import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
+import { inProgress } from '../jail/change-lock.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { every } from '../kernel/every.ts';
@@ -21,7 +23,8 @@ import {
   listFailedUpdates,
   listSleepersForNewBuilds,
 } from './rows.ts';
-import { waitsForRoom } from './server-now.ts';
+import { notStopped } from './refusals.ts';
+import { type ServerNow, waitsForRoom } from './server-now.ts';
 import type { Shared } from './shared.ts';
 import { isStopped } from './snapshots.ts';
 
@@ -49,6 +52,7 @@ export interface UpdatesOptions extends Pick<Shared, 'store' | 'servers' | 'cloc
   builds: CoreBuilds;
   dataDir: string;
   owner: FileOwner | undefined;
+  /** Creates a backup before the software changes, and returns its id; '' if there is no world. */
   worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal, label: string): Promise<string> };
   mods: { withoutVersion(serverId: string, host: Omit<CoreBuild, 'build'>, signal: AbortSignal): Promise<string[]> };
 }
@@ -112,6 +116,60 @@ export class Updates {
     };
   }
 
+  /**
+   * Backs a stopped server up and sets its software for the next start, as planned. Rejects with FAILED_PRECONDITION
+   * SERVER_NOT_STOPPED, and with ABORTED BACKUP_FAILED or OPERATION_IN_PROGRESS; nothing has changed then.
+   */
+  async apply(row: ServerRow, plan: PendingUpdate, actor: AuditActor, signal: AbortSignal): Promise<ServerNow> {
+    const { servers, clock, worlds, owner } = this.#options;
+    const { to } = plan;
+    const label = `before the update to ${softwareText(to)}${buildText(to)}`;
+    const backupId = await worlds.backUp(row, actor, signal, label);
+    const pendingUpdate = { ...plan, backupId: plan.backupId || backupId };
+    const change = (current: ServerRow) => {
+      // A build adopted in the meantime gives way to the request.
+      const before = current.pendingUpdate?.automatic ? { ...current, pendingUpdate: row.pendingUpdate } : current;
+      if (!isSameSoftware(before, row)) throw inProgress(row.id, 'another update');
+      return { type: to.type, version: to.version, pendingUpdate, refusedBuild: '' };
+    };
+    const { id: serverId, accountId } = row;
+    const entry = { action: 'server.version', accountId, serverId, detail: changeText(row, to), at: clock.now() };
+    // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
+    return servers.patchAtRest(serverId, change, async (tx) => {
+      await recordAudit(tx, actor, entry);
+      await forgetBuild(this.#rootOf(serverId), owner);
+    });
+  }
+
+  /**
+   * Sets the newest build of a stopped server's version for its next start, after a backup. Rejects like `apply`, and
+   * with FAILED_PRECONDITION NO_NEWER_BUILD or MODPACK_DECIDES.
+   */
+  async toNewestBuild(now: ServerNow, actor: AuditActor): Promise<void> {
+    const { row } = now;
+    if (row.modpackPlatform !== '') throw packDecides(row);
+    if (!isStopped(now)) throw notStopped(now);
+    const newer = await this.#newerBuild(row);
+    if (newer === undefined) {
+      const message = `No newer build of ${softwareText(row)} is known.`;
+      throw new StatusError('FAILED_PRECONDITION', 'NO_NEWER_BUILD', message, { metadata: { server: row.id } });
+    }
+    const { signal } = this.#closing;
+    const plan = await this.plan(row, row, signal);
+    await this.apply(row, { ...plan, to: { ...plan.to, build: newer.newest } }, actor, signal);
+  }
+
+  /** Returns the recorded build of a server and a newer one; undefined without either. */
+  async #newerBuild(row: ServerRow): Promise<{ pinned: string; newest: string } | undefined> {
+    const { type, version, refusedBuild } = row;
+    // Without a recorded build, the next start takes the newest anyway.
+    const pinned = await notedBuild(this.#rootOf(row.id), row);
+    if (pinned === undefined) return undefined;
+    const newest = await abortable(this.#options.builds.newest(type, version), this.#closing.signal);
+    if (newest === undefined || newest === refusedBuild) return undefined;
+    return compareNumbered(newest, buildOnTrial(row) ?? pinned) > 0 ? { pinned, newest } : undefined;
+  }
+
   #stepped({ kind, id, event, from, to, cause }: MachineStep): void {
     if (kind !== 'server' || from === to) return;
     // A job may be the way back, which needs the update until it has succeeded.
@@ -153,15 +211,13 @@ export class Updates {
     const now = await servers.get(id);
     if (now?.state !== 'hibernated' || !isStopped(now)) return;
     const { row } = now;
-    const { type, version, pendingUpdate, refusedBuild } = row;
+    const { type, version, pendingUpdate } = row;
     const isRequested = pendingUpdate?.automatic === false;
     if (row.builds !== 'latest-when-asleep' || isRequested || (this.#notBefore.get(id) ?? 0) > clock.now()) return;
-    // Without a recorded build, the next start takes the newest anyway.
-    const pinned = await notedBuild(this.#rootOf(id), row);
+    const newer = await this.#newerBuild(row);
+    if (newer === undefined) return;
+    const { pinned, newest } = newer;
     const { signal } = this.#closing;
-    const newest = pinned === undefined ? undefined : await abortable(builds.newest(type, version), signal);
-    if (pinned === undefined || newest === undefined || newest === refusedBuild) return;
-    if (compareNumbered(newest, buildOnTrial(row) ?? pinned) <= 0) return;
     await builds.fetch?.({ core: type, version, build: newest }, signal);
     const from = pendingUpdate?.from ?? { type, version, build: pinned };
     const to = { type, version, build: newest };
@@ -241,6 +297,23 @@ export class Updates {
   #rootOf(id: string): string {
     return dataRoot(this.#options.dataDir, id);
   }
+}
+
+/** Returns, for example, `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
+export function changeText(from: Omit<CoreBuild, 'build'>, to: CoreBuild): string {
+  const isOlder = (compareVersions(to.version, from.version) ?? 0) < 0;
+  const hint = isOlder ? ' (downgrade: the older version may fail to read the world)' : '';
+  return `${from.type} ${from.version} → ${to.type} ${to.version}${buildText(to)}${hint}`;
+}
+
+function buildText({ build }: CoreBuild): string {
+  return build === '' ? '' : ` build ${build}`;
+}
+
+export function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusError {
+  const message = 'This server runs a mod pack, which sets the core and version. Change the pack instead.';
+  const metadata = { server: id, modpack: `${modpackPlatform}:${modpackRef}` };
+  return new StatusError('FAILED_PRECONDITION', 'MODPACK_DECIDES', message, { metadata });
 }
 
 /** Whether two rows of a server name the same software, and the same pending update. */

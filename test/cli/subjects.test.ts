@@ -171,6 +171,12 @@ test('the sftp, ports, database, members, schedules and templates commands work 
     ['schedules', 'add', 'castle', 'command', '0 18 * * 5', 'say', '--hello', 'there'],
     /^command: say --hello there: /,
   );
+  await says(['schedules', 'add', '--warn', '5m', 'castle', 'stop', 'daily'], /^stop: first run /);
+  await says(['schedules', 'castle'], /warns players 300 s before/);
+  await says(['schedules', 'delete', 'castle', '3'], /Deleted schedule 3/);
+  await says(['schedules', 'add', '--when-empty', 'castle', 'stop', 'daily'], /^stop: first run /);
+  await says(['schedules', 'castle'], /only if no one is online/);
+  await says(['schedules', 'delete', 'castle', '3'], /Deleted schedule 3/);
   await refuses(['schedules', 'add', 'castle', 'bakup', 'daily'], /Did you mean backup\?/, 2);
   await says(['schedules', 'off', 'castle', '1'], /^backup: off\.\n$/);
   await says(['schedules', 'on', 'castle', '1'], /^backup: next run /);

@@ -5,7 +5,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { type ScheduleRow, getSchedule, insertSchedule } from '../../src/schedules/rows.ts';
 import { nextRun } from '../../src/schedules/next-run.ts';
-import { type ScheduleAction, Schedules } from '../../src/schedules/schedules.ts';
+import { type ScheduleActions, Schedules } from '../../src/schedules/schedules.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { type World, world } from '../support/world.ts';
@@ -33,7 +33,9 @@ async function shown({ ok }: Pick<ApiUnderTest, 'ok'>, id: string): Promise<Show
   return found;
 }
 
-const everyKind = (acts: ScheduleAction) => ({ command: acts, start: acts, stop: acts, restart: acts, backup: acts });
+const everyKind = (run: ScheduleActions['run']): ScheduleActions => {
+  return { run, hasPlayers: async () => false, warnOfBackup: async () => {} };
+};
 
 /** Stores a schedule of the server `abc` that has never run. */
 async function storeSchedule({ store, clock }: World, fields: Partial<ScheduleRow> & { cronExpr: string }) {
@@ -46,6 +48,8 @@ async function storeSchedule({ store, clock }: World, fields: Partial<ScheduleRo
     command: '',
     timeZone: 'UTC',
     enabled: true,
+    onlyWhenEmpty: false,
+    warnSeconds: 0,
     userId: '',
     keyId: '',
   } as const;

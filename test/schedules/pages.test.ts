@@ -108,6 +108,18 @@ test('an invalid schedule shows the error beside its field and keeps the input',
   t.deepEqual(await it.all(), []);
 });
 
+test('the form warns players or waits for an empty server, and shows which', async (t) => {
+  const it = await panel(t);
+  await it.form('save', { ...NIGHTLY, kind: 'restart', warnSeconds: '300' });
+  t.regex(await it.text(), /every day at 04:00 UTC[^<]*<[^·]*[^<]*<\/time>[^·]*· warns players 5 min before/);
+  const { id: scheduleId } = (await it.all())[0]!;
+  t.regex(await it.text(`?edit=${scheduleId}`), /<option value="300" selected>/);
+  await it.form('save', { ...NIGHTLY, scheduleId, warnSeconds: '300', onlyWhenEmpty: 'true' });
+  t.regex(await it.text(), /· only if no one is online/);
+  t.notRegex(await it.text(), /· warns players/);
+  t.regex(await it.text(`?edit=${scheduleId}`), /name="onlyWhenEmpty"\s+value="true"\s+checked/);
+});
+
 test('a limited member can neither see nor save schedules', async (t) => {
   const it = await panel(t);
   await it.stranger();
@@ -142,6 +154,32 @@ test.runIf(isHere('chromium'))(
     t.deepEqual(complaints, []);
   },
 );
+
+for (const width of [1280, 390]) {
+  test.runIf(isHere('chromium'))(
+    `at ${width} px, without scripts: the warning is offered only for tasks that have one, and is saved`,
+    async (t) => {
+      const it = await panel(t);
+      const { page } = await it.open(PATH, { viewport: { width, height: 844 }, javaScriptEnabled: false });
+      const warning = page.getByLabel('Warn players');
+      await page.getByLabel('What').selectOption('Start the server');
+      t.false(await warning.isVisible());
+      await page.getByLabel('What').selectOption('Restart the server');
+      await warning.selectOption('5 min before');
+      await page.getByLabel('Only if no one is online').check();
+      t.false(await warning.isVisible());
+      await page.getByLabel('Only if no one is online').uncheck();
+      await page.getByRole('button', { name: 'Create schedule' }).click();
+      await page.getByText('Schedule created.').waitFor();
+      t.true(await page.getByText('warns players 5 min before').isVisible());
+      t.true(
+        await page
+          .locator('body')
+          .evaluate((body) => body.scrollWidth <= body.ownerDocument.documentElement.clientWidth),
+      );
+    },
+  );
+}
 
 test.runIf(isHere('chromium'))(`the schedules page is accessible in dark mode on a phone`, async (t) => {
   const it = await panel(t);

@@ -1,9 +1,9 @@
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
-import { type Context, type Subject, call, on, option } from '../command.ts';
+import { type Context, type Subject, call, flag, on, option } from '../command.ts';
 import { failed } from '../errors.ts';
 import { listing, relative } from '../format.ts';
-import { oneOf } from '../parse.ts';
+import { oneOf, spanSeconds } from '../parse.ts';
 import { type Messages, read } from '../shapes.ts';
 import { suggest } from '../suggest.ts';
 import { oneLine } from '../text.ts';
@@ -19,10 +19,12 @@ const SCHEDULE = {
   lastRunAt: '',
   nextRunAt: '',
   enabled: false as boolean,
+  onlyWhenEmpty: false as boolean,
+  warnSeconds: 0,
 } satisfies Partial<Messages['Schedule']>;
 type Schedule = typeof SCHEDULE;
 
-const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const;
+const KINDS = ['command', 'start', 'stop', 'restart', 'backup', 'update'] as const;
 
 /** Cron expressions (crontab(5)) for common schedules. */
 const WORDS: Record<string, string> = { hourly: '0 * * * *', daily: '0 4 * * *', weekly: '0 4 * * 1' };
@@ -33,6 +35,11 @@ function kindOf(text: string) {
 
 function taskOf({ kind, command }: Schedule): string {
   return kind === 'command' ? `command: ${command}` : kind;
+}
+
+function notesOf({ onlyWhenEmpty, warnSeconds }: Schedule): string {
+  if (onlyWhenEmpty) return 'only if no one is online';
+  return warnSeconds > 0 ? `warns players ${warnSeconds} s before` : '';
 }
 
 /** Finds a schedule by its number in the list, its id, or a prefix of the id. */
@@ -68,7 +75,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
           WHEN: (each) => `${each.cronExpr} ${each.timeZone}`,
           NEXT: (each) => (each.enabled ? relative(each.nextRunAt, now) : 'off'),
           LAST: (each) => [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
-          '': (each) => each.lastError,
+          '': (each) => each.lastError || notesOf(each),
         });
       },
     }),
@@ -76,10 +83,16 @@ Examples: ${DORMOUSE} schedules add castle backup daily
       usage: 'schedules add <id> <what> <when> [console command…]',
       summary: `Create a schedule: ${KINDS.join(', ')}.`,
       details: `Example: ${DORMOUSE} schedules add castle command "*/30 * * * *" say Half an hour has passed`,
-      options: { zone: option('name', 'Time zone, such as Europe/Berlin. Otherwise UTC.') },
-      call({ api }, [id, kind = '', when = '', ...words], { zone = '' }) {
+      options: {
+        zone: option('name', 'Time zone, such as Europe/Berlin. Otherwise UTC.'),
+        'when-empty': flag('Skip runs while players are online.'),
+        warn: option('time', 'Warn players so long before a stop, restart or backup, such as 5m.'),
+      },
+      call({ api }, [id, kind = '', when = '', ...words], { zone = '', warn, 'when-empty': onlyWhenEmpty = false }) {
         const cronExpr = Object.hasOwn(WORDS, when) ? (WORDS[when] ?? when) : when;
-        const body = { kind: kindOf(kind), cronExpr, timeZone: zone, command: words.join(' ') };
+        const warnSeconds = warn === undefined ? 0 : spanSeconds('warn', warn);
+        const task = { kind: kindOf(kind), command: words.join(' '), cronExpr, timeZone: zone };
+        const body = { ...task, onlyWhenEmpty, warnSeconds };
         return api.POST('/v1/servers/{id}/schedules', { ...on(id), body });
       },
       shape: SCHEDULE,

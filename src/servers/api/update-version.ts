@@ -1,21 +1,15 @@
 import * as z from 'zod';
-import { inProgress } from '../../jail/change-lock.ts';
-import { softwareText } from '../../game/cores.ts';
 import type { CoreRules } from '../../game/core-rules.ts';
-import { compareVersions } from '../../game/minecraft-version.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { message } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Served } from '../../http/serve.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { StatusError } from '../../kernel/status.ts';
-import { type AuditActor, auditActorOf } from '../../audit/audit.ts';
-import type { Tx } from '../../store/store.ts';
+import { auditActorOf } from '../../audit/audit.ts';
 import { notStopped } from '../refusals.ts';
-import type { CoreBuild, ServerRow } from '../rows.ts';
 import type { Servers } from '../servers.ts';
 import { isStopped } from '../snapshots.ts';
-import { type Updates, isSameSoftware } from '../updates.ts';
+import { type Updates, changeText, packDecides } from '../updates.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
 import type { ServeServer } from './operation.ts';
@@ -28,13 +22,10 @@ export interface VersionNeeds {
   serverView: ServerView;
   clock: Clock;
   cores: CoreRules;
-  forgetBuild: (serverId: string) => Promise<void>;
   sandboxVersions: readonly string[];
   serveServer: ServeServer;
   servers: Servers;
   updates: Updates;
-  /** Creates a backup before the software changes, and returns its id; '' if there is no world. */
-  worlds: { backUp(server: ServerRow, actor: AuditActor, signal: AbortSignal, label: string): Promise<string> };
 }
 
 export const UpdateServerVersion = operation({
@@ -66,23 +57,6 @@ export const UpdateServerVersion = operation({
   reply: Server,
 });
 
-/** Returns, for example, `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
-function changeText(from: Omit<CoreBuild, 'build'>, to: CoreBuild): string {
-  const isOlder = (compareVersions(to.version, from.version) ?? 0) < 0;
-  const hint = isOlder ? ' (downgrade: the older version may fail to read the world)' : '';
-  return `${from.type} ${from.version} → ${to.type} ${to.version}${buildText(to)}${hint}`;
-}
-
-function buildText({ build }: CoreBuild): string {
-  return build === '' ? '' : ` build ${build}`;
-}
-
-function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusError {
-  const message = 'This server runs a mod pack, which sets the core and version. Change the pack instead.';
-  const metadata = { server: id, modpack: `${modpackPlatform}:${modpackRef}` };
-  return new StatusError('FAILED_PRECONDITION', 'MODPACK_DECIDES', message, { metadata });
-}
-
 export const versionOperations = (needs: VersionNeeds): readonly Served[] => [
   needs.serveServer(UpdateServerVersion, async (call) => {
     const { server: now, body, principal, signal } = call;
@@ -104,25 +78,7 @@ export const versionOperations = (needs: VersionNeeds): readonly Served[] => [
     if (!body.dryRun && !body.stopFirst && !isStopped(now)) throw notStopped(now);
     const plan = await needs.updates.plan(row, wanted, signal);
     if (body.dryRun) return needs.serverView({ ...now, row: { ...row, type, version, pendingUpdate: plan } });
-    const update = async () => {
-      const label = `before the update to ${softwareText(wanted)}${buildText(plan.to)}`;
-      const backupId = await needs.worlds.backUp(row, auditActorOf(principal), signal, label);
-      const pendingUpdate = { ...plan, backupId: plan.backupId || backupId };
-      const change = (current: ServerRow) => {
-        // A build adopted in the meantime gives way to the request.
-        const before = current.pendingUpdate?.automatic ? { ...current, pendingUpdate: row.pendingUpdate } : current;
-        if (!isSameSoftware(before, row)) throw inProgress(row.id, 'another update');
-        return { type, version, pendingUpdate, refusedBuild: '' };
-      };
-      const entry = { action: 'server.version', detail: changeText(row, plan.to), at: needs.clock.now() };
-      const record = recordOnServer(principal, row, entry);
-      // Runs while the server accepts no other command, so it cannot start with the old build after this call returns.
-      const write = async (tx: Tx) => {
-        await record(tx);
-        await needs.forgetBuild(row.id);
-      };
-      return await needs.servers.patchAtRest(row.id, change, write);
-    };
+    const update = () => needs.updates.apply(row, plan, auditActorOf(principal), signal);
     return needs.serverView(await stoppedFor(needs, call, update));
   }),
 ];

@@ -35,6 +35,8 @@ export async function fillLists(it: PanelUnderTest, id: string): Promise<void> {
         cronExpr: '0 4 * * *',
         timeZone: 'UTC',
         enabled: true,
+        onlyWhenEmpty: false,
+        warnSeconds: 0,
       } as const;
       const how = {
         lastStatus: 'error',
