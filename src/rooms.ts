@@ -17,6 +17,7 @@ import { createClientAddress } from './http/client-address.ts';
 import { TRANSFER_LIMITS, createStreamSlots } from './http/stream-slots.ts';
 import { importOperations } from './imports/api.ts';
 import { Imports } from './imports/imports.ts';
+import { mountImportPages } from './imports/pages.ts';
 import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
 import type { Telemetry } from './insight/telemetry.ts';
 import { createChangeLock } from './jail/change-lock.ts';
@@ -316,7 +317,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     databaseRoom.feature,
     { operations: portOperations(shared, serverPorts, serverView), panel: mountPorts },
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
-    { operations: importOperations(imports, transferSlots, serverView) },
+    { operations: importOperations(imports, transferSlots, serverView), panel: mountImportPages },
     insight.feature,
     billingFeature(shared, billing, reachability, drain),
     operators,

@@ -94,10 +94,7 @@ export class Imports {
   async create(accountId: string, name: string, { chunks }: Upload, signal: AbortSignal): Promise<Import> {
     await this.#expire();
     const uploading = this.#uploading.get(accountId) ?? 0;
-    if (
-      uploading + [...this.#imports.values()].filter((each) => each.accountId === accountId).length >=
-      MOST_PER_ACCOUNT
-    ) {
+    if (uploading + this.list(accountId).length >= MOST_PER_ACCOUNT) {
       const message = `An account can have ${MOST_PER_ACCOUNT} imports at once. Confirm or delete one first.`;
       throw quotaExceeded('TOO_MANY_IMPORTS', `account:${accountId}`, message, { limit: String(MOST_PER_ACCOUNT) });
     }
@@ -124,6 +121,12 @@ export class Imports {
       if (others > 0) this.#uploading.set(accountId, others);
       else this.#uploading.delete(accountId);
     }
+  }
+
+  /** Returns an account's imports, newest first. */
+  list(accountId: string): Import[] {
+    const own = [...this.#imports.values()].filter((each) => each.accountId === accountId && !this.#isOld(each));
+    return own.sort((one, other) => other.createdAt - one.createdAt);
   }
 
   /** Rejects with NOT_FOUND IMPORT_NOT_FOUND, also for imports of other accounts. */

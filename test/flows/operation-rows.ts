@@ -304,6 +304,7 @@ export const ROWS: readonly Row[] = [
     bad: { bytes: 'no archive', code: 'INVALID_ARGUMENT' },
     after: note('importId', 'id'),
   },
+  { id: 'ListImports', bad: UNKNOWN_KEY },
   {
     id: 'GetImport',
     well: (walk) => ({ params: noted('importId')(walk) }),

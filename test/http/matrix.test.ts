@@ -325,6 +325,7 @@ test('a key limited to certain servers cannot reach other servers or account-wid
     'CreateCheckoutLink',
     'AcceptEula',
     'CreateImport',
+    'ListImports',
     'GetImport',
     'ConfirmImport',
     'DeleteImport',

@@ -8,24 +8,10 @@ import type { Creation } from '../../src/servers/creation.ts';
 import type { Shared } from '../../src/servers/shared.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
-import { tarBlock } from '../support/hostile-archives.ts';
-
-const FILES = {
-  'server.properties': 'level-name=lobby\nmotd=Hello\npvp=false\n',
-  'start.sh': 'java -Xmx1G -jar paper.jar',
-  'paper-1.21.8-60.jar': 'jar',
-  'eula.txt': 'eula=true',
-  'lobby/level.dat': 'level',
-  'plugins/Vault-1.7.jar': 'jar',
-};
-
-function tarOf(files: Record<string, string>): Buffer {
-  const blocks = Object.entries(files).map(([path, text]) => tarBlock(`top/${path}`, '0', Buffer.from(text)));
-  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
-}
+import { SERVER_FILES, tarOf } from '../support/server-archive.ts';
 
 /** Uploads an archive and returns the reply. */
-const upload = ({ call }: ApiUnderTest, files: Record<string, string> = FILES, name = 'My Server.tar') =>
+const upload = ({ call }: ApiUnderTest, files: Record<string, string> = SERVER_FILES, name = 'My Server.tar') =>
   call('POST', `/v1/imports?name=${encodeURIComponent(name)}`, { raw: tarOf(files) });
 
 async function imported(t: ExecutionContext, it: ApiUnderTest): Promise<string> {
