@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { insertAccount } from '../../src/accounts/rows.ts';
 import type { Disks } from '../../src/disk/disks.ts';
+import { notedBuild } from '../../src/game/installed-build.ts';
 import { Imports } from '../../src/imports/imports.ts';
 import type { Creation } from '../../src/servers/creation.ts';
 import type { Shared } from '../../src/servers/shared.ts';
@@ -29,10 +30,15 @@ test(`an archive becomes a server with its files, software, memory and propertie
   const made = await it.call('POST', `/v1/imports/${String(found.json['id'])}:confirm`, { body: {} });
   t.is(made.status, 200, made.text);
   t.like(made.json, { id: 'my-server', type: 'paper', version: '1.21.8', ramMb: 1024, state: 'hibernated' });
+  const { entries } = (await it.call('GET', '/v1/servers/my-server/audit')).json as {
+    entries: { action: string; detail: string }[];
+  };
+  t.regex(entries.find(({ action }) => action === 'server.import')?.detail ?? '', /My Server/);
   t.like(made.json['properties'], { 'level-name': 'lobby', pvp: 'false' });
   const root = join(it.dataDir, 'servers/my-server');
   t.is(readFileSync(join(root, 'lobby/level.dat'), 'utf8'), 'level');
   t.is(readFileSync(join(root, 'plugins/Vault-1.7.jar'), 'utf8'), 'jar');
+  t.is(await notedBuild(root, { type: 'paper', version: '1.21.8', modpackPlatform: '' }), '60');
   t.false(['eula.txt', 'start.sh', 'paper-1.21.8-60.jar'].some((name) => existsSync(join(root, name))));
   t.deepEqual(readdirSync(join(it.dataDir, 'imports')), []);
   t.is((await it.call('GET', `/v1/imports/${String(found.json['id'])}`)).reason, 'IMPORT_NOT_FOUND');
