@@ -115,6 +115,7 @@ import { UpdateServer } from './servers/api/update-server.ts';
 import { UpdateServerVersion } from './servers/api/update-version.ts';
 import { DisableSftp, EnableSftp, GetSftp, RotateSftpPassword } from './sftp/api.ts';
 import { AddSshKey, ListSshKeys, RemoveSshKey } from './sftp/ssh-keys-api.ts';
+import { ExportServer } from './imports/export.ts';
 import { ConfirmImport, CreateImport, DeleteImport, GetImport, ListImports } from './imports/api.ts';
 import { CreateServerFromTemplate, CreateTemplate, DeleteTemplate, ListTemplates } from './templates/api.ts';
 import { DeleteServerWorld, ListServerWorlds, ResetServerWorld, SetActiveWorld } from './worlds/api.ts';
@@ -235,6 +236,7 @@ export const OPERATIONS: readonly Operation[] = [
   GetImport,
   ConfirmImport,
   DeleteImport,
+  ExportServer,
   ListMembers,
   InviteMember,
   SetMemberRole,

@@ -15,6 +15,7 @@ import { openGame } from './game/open.ts';
 import { createAccessChanges } from './http/access-changes.ts';
 import { createClientAddress } from './http/client-address.ts';
 import { TRANSFER_LIMITS, createStreamSlots } from './http/stream-slots.ts';
+import { exportOperations } from './imports/export.ts';
 import { importOperations } from './imports/api.ts';
 import { Imports } from './imports/imports.ts';
 import { mountImportPages } from './imports/pages.ts';
@@ -318,6 +319,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     { operations: portOperations(shared, serverPorts, serverView), panel: mountPorts },
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
     { operations: importOperations(imports, transferSlots, serverView), panel: mountImportPages },
+    { operations: exportOperations(shared, files, { engine, consoles: typed }, withFilesLock, transferSlots) },
     insight.feature,
     billingFeature(shared, billing, reachability, drain),
     operators,

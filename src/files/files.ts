@@ -17,7 +17,7 @@ import type { Log } from '../kernel/log.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
 import { stageEntry, unpack } from './archives/read.ts';
-import { archiveStream, packedPaths } from './archives/write.ts';
+import { type Packed, archiveStream, packedPaths, withText } from './archives/write.ts';
 import type { Part } from './listing-job.ts';
 import { type Listing, createListing } from './listing.ts';
 
@@ -157,9 +157,7 @@ export class Files {
     try {
       const entry = await files.stat(path);
       if (entry.kind === 'directory') {
-        const leave = await unlessGone(signal, () => this.#zipping.enter({ key: tenant }, signal));
-        const paths = packedPaths(files, [joinNames(parsePath(path))]);
-        const zip = archiveStream('zip', paths, () => (leave(), void files.close()));
+        const zip = await this.#zip(files, packedPaths(files, [joinNames(parsePath(path))]), signal, tenant);
         return { entry, zip };
       }
       const file = await files.open(path);
@@ -169,6 +167,32 @@ export class Files {
       await files.close();
       throw error;
     }
+  }
+
+  /** Streams all files as zip, after a text that replaces a file of its path. The caller ends it: `stream.destroy`. */
+  async export(
+    serverId: string,
+    first: { path: string; text: string },
+    { signal, tenant = serverId }: Patience = {},
+  ): Promise<Readable> {
+    const files = await this.jail(serverId);
+    try {
+      return await this.#zip(files, withText(packedPaths(files, ['']), first), signal, tenant);
+    } catch (error) {
+      await files.close();
+      throw error;
+    }
+  }
+
+  /** Closes the jail at the end. */
+  async #zip(
+    files: Jail,
+    entries: AsyncIterable<Packed>,
+    signal: AbortSignal | undefined,
+    tenant: string,
+  ): Promise<Readable> {
+    const leave = await unlessGone(signal, () => this.#zipping.enter({ key: tenant }, signal));
+    return archiveStream('zip', entries, () => (leave(), void files.close()));
   }
 
   /** Creates an archive in the format of its name (.zip, .tar, .tar.gz, .tar.zst). */
