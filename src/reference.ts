@@ -118,6 +118,7 @@ import { AddSshKey, ListSshKeys, RemoveSshKey } from './sftp/ssh-keys-api.ts';
 import { ExportServer } from './imports/export.ts';
 import { ConfirmImport, CreateImport, DeleteImport, GetImport, ListImports } from './imports/api.ts';
 import { CreateServerFromTemplate, CreateTemplate, DeleteTemplate, ListTemplates } from './templates/api.ts';
+import { ImportServerWorld } from './worlds/import.ts';
 import { DeleteServerWorld, ListServerWorlds, ResetServerWorld, SetActiveWorld } from './worlds/api.ts';
 import type { Operation } from './http/operation.ts';
 
@@ -220,6 +221,7 @@ export const OPERATIONS: readonly Operation[] = [
   SetActiveWorld,
   DeleteServerWorld,
   ResetServerWorld,
+  ImportServerWorld,
   GetPlayerLists,
   SetWhitelistEnforced,
   SetWhitelistEntry,

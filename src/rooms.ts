@@ -66,6 +66,7 @@ import { Updates } from './servers/updates.ts';
 import { openSftp } from './sftp/open.ts';
 import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
+import { worldImportOperations } from './worlds/import.ts';
 import { openWorlds } from './worlds/open.ts';
 import { createWorldJobs } from './worlds/worlds.ts';
 
@@ -319,6 +320,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     { operations: portOperations(shared, serverPorts, serverView), panel: mountPorts },
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
     { operations: importOperations(imports, transferSlots, serverView), panel: mountImportPages },
+    { operations: worldImportOperations(shared, worlds, imports, files, transferSlots) },
     { operations: exportOperations(shared, files, { engine, consoles: typed }, withFilesLock, transferSlots) },
     insight.feature,
     billingFeature(shared, billing, reachability, drain),

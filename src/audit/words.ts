@@ -143,6 +143,7 @@ export const WHAT: Record<string, string> = {
   'backup.setRetention': 'changed backup retention',
   'world.setActive': 'changed the active world',
   'world.reset': 'reset a world',
+  'world.import': 'added an uploaded world',
   'world.delete': 'deleted a world',
   'mod.add': 'added a mod',
   'mod.remove': 'removed a mod',

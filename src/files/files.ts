@@ -226,12 +226,32 @@ export class Files {
    */
   async extract(serverId: string, what: Extraction, patience: Patience = {}): Promise<number> {
     const { signal, tenant = serverId } = patience;
+    const { path, to } = what;
     const extracted = await this.#growing(serverId, 0, (files, room) =>
-      unlessGone(signal, () => extract(files, what, this.#workers, { tenant, signal }, room)),
+      unlessGone(signal, async () => {
+        await using archive = await files.open(path);
+        const target = await files.stat(to).catch(() => undefined);
+        if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory or must not exist yet');
+        // Skips the service's lists, as in a backup: they describe the server's own folder.
+        const place = (entry: string) => (isList(entry) ? undefined : entry);
+        return await extract(files, { ...what, archive, place }, this.#workers, { tenant, signal }, room);
+      }),
     );
     // Existing directories and replaced files were counted twice.
     this.#folders.disk.freed(serverId);
     return extracted;
+  }
+
+  /** Extracts files of an archive that is elsewhere to paths that must not exist. Otherwise like `extract`. */
+  async unpack(
+    serverId: string,
+    { archive, place }: { archive: JailFile; place: (path: string) => string | undefined },
+    { signal, tenant = serverId }: Patience = {},
+  ): Promise<number> {
+    const what = { archive, place, to: '', overwrite: false };
+    return await this.#growing(serverId, 0, (files, room) =>
+      unlessGone(signal, () => extract(files, what, this.#workers, { tenant, signal }, room)),
+    );
   }
 
   /** Runs a change that makes the server grow. */
@@ -287,22 +307,23 @@ interface Extraction {
 /** Extracts an archive. `result`: bytes extracted; `addedBytes`: the growth of the server. */
 async function extract(
   files: Jail,
-  { path, to, overwrite }: Extraction,
+  {
+    archive,
+    place: placeOf,
+    to,
+    overwrite,
+  }: Omit<Extraction, 'path'> & { archive: JailFile; place: (path: string) => string | undefined },
   workers: WorkerPool,
   caller: { tenant: string; signal: AbortSignal | undefined },
   room: Room,
 ): Promise<{ result: number; addedBytes: number }> {
-  await using source = await files.open(path);
-  const target = await files.stat(to).catch(() => undefined);
-  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory or must not exist yet');
   await using stage = await files.stage();
   let addedBytes = 0;
   const beforePiece = patiently(room, caller, (bytes) => (addedBytes += bytes));
   let extracted = 0;
-  for await (const entry of unpack(source, workers, caller)) {
-    const { path } = entry;
-    // Skips the service's lists, as in a backup: they describe the server's own folder.
-    if (isList(path)) continue;
+  for await (const entry of unpack(archive, workers, caller)) {
+    const path = placeOf(entry.path);
+    if (path === undefined) continue;
     await beforePiece(0);
     const place = joinNames(parsePath(`${to}/${path}`));
     // Reports conflicts early. Later ones are detected when the files are moved into place.

@@ -186,6 +186,21 @@ export class Imports {
     });
   }
 
+  /** Passes an import's archive to `work`, and deletes the import once that has succeeded. Rejects like `get`. */
+  async consume(
+    accountId: string,
+    id: string,
+    work: (found: Import, archive: JailFile) => Promise<void>,
+  ): Promise<void> {
+    await this.#withLock(id, async () => {
+      const found = this.get(accountId, id);
+      await using staged = await openJail(this.#folder(id));
+      await using archive = await staged.open(ARCHIVE);
+      await work(found, archive);
+      await this.#remove(id);
+    });
+  }
+
   async #unpack(
     { id, accountId, findings }: Import,
     tree: string,

@@ -55,6 +55,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   DownloadBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
   SetBackupLocked: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
   DeleteServerWorld: ['NOT_FOUND', 'WORLD_NOT_FOUND'],
+  ImportServerWorld: ['NOT_FOUND', 'IMPORT_NOT_FOUND'],
   RotateSftpPassword: ['FAILED_PRECONDITION', 'SFTP_DISABLED'],
   ReadFile: ['FAILED_PRECONDITION', 'NOT_A_FILE'],
   CopyPath: ['NOT_FOUND', 'PATH_NOT_FOUND'],

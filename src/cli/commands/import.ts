@@ -7,7 +7,7 @@ import { listing, memory, relative, size, software, some } from '../format.ts';
 import { given } from '../parse.ts';
 import { type Messages, SERVER, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
-import { localError } from '../transfer.ts';
+import { download, localError } from '../transfer.ts';
 import { ramMb } from './settings.ts';
 
 /** `dormouse import`. */
@@ -48,6 +48,37 @@ Example: ${DORMOUSE} import old-server.zip --ram 4G`,
     if (json) return document(reply);
     const server = read(SERVER, reply);
     out.line(`Created ${out.style('bold', server.id)}. Join ${out.style('bold', server.addr)} to wake it.`);
+  },
+});
+
+/** `dormouse export`. */
+export const exportServer: Command = command({
+  usage: 'export <id> [file]',
+  summary: 'Download a server as a zip that starts elsewhere.',
+  options: { force: flag('Replace an existing file.') },
+  async run(context, [id = '', file = `${id}.zip`], { force }) {
+    const saved = await download(context, file, force === true, (headers) =>
+      context.slow.GET('/v1/servers/{id}/export', { params: { path: { id } }, headers, parseAs: 'stream' }),
+    );
+    if (context.json) return context.document(saved);
+    context.terminal.out.line(`Saved ${oneLine(saved.file)} (${size(saved.bytes)}).`);
+  },
+});
+
+/** `dormouse worlds add`. */
+export const addWorld: Command = command({
+  usage: 'worlds add <id> <archive> [name]',
+  summary: 'Add the world of an archive.',
+  async run(context, [id = '', path = '', name = '']) {
+    const { id: importId = '' } = await upload(context, path);
+    const body = { importId, name };
+    const sent = context.slow.POST('/v1/servers/{id}/worlds:import', { params: { path: { id } }, body });
+    const reply = await done(sent).catch(async (error: unknown) => {
+      await done(context.api.POST('/v1/imports/{importId}:delete', { ...at(importId), body: {} }));
+      throw error;
+    });
+    if (context.json) return context.document(reply);
+    context.terminal.out.line(`${id} has ${some(reply.worlds?.length ?? 0, 'world')} now.`);
   },
 });
 
