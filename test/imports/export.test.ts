@@ -35,3 +35,15 @@ test('an export of an unknown server, or without the scope, is refused', async (
   const { key } = await it.mint(['servers:write']);
   t.is((await it.call('GET', '/v1/servers/castle/export', { key })).status, 403);
 });
+
+test('an export of a running game pauses saving until the download has ended', async (t) => {
+  const it = await api(t);
+  await it.create('castle');
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const answer = await it.during(fetch(`${it.origin}/v1/servers/castle/export`, { headers: { 'x-api-key': it.key } }));
+  t.is(answer.status, 200);
+  await it.during(answer.arrayBuffer());
+  await it.during(it.until(() => it.games.commands.length === 3));
+  t.deepEqual(it.games.commands, ['castle: save-off', 'castle: save-all flush', 'castle: save-on']);
+});
