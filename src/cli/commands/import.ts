@@ -72,13 +72,15 @@ export const addWorld: Command = command({
   async run(context, [id = '', path = '', name = '']) {
     const { id: importId = '' } = await upload(context, path);
     const body = { importId, name };
-    const sent = context.slow.POST('/v1/servers/{id}/worlds:import', { params: { path: { id } }, body });
-    const reply = await done(sent).catch(async (error: unknown) => {
+    try {
+      const path = { id };
+      const reply = await done(context.slow.POST('/v1/servers/{id}/worlds:import', { params: { path }, body }));
+      if (context.json) return context.document(reply);
+      context.terminal.out.line(`${id} has ${some(reply.worlds?.length ?? 0, 'world')} now.`);
+    } catch (error) {
       await done(context.api.POST('/v1/imports/{importId}:delete', { ...at(importId), body: {} }));
       throw error;
-    });
-    if (context.json) return context.document(reply);
-    context.terminal.out.line(`${id} has ${some(reply.worlds?.length ?? 0, 'world')} now.`);
+    }
   },
 });
 
