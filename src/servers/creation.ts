@@ -79,7 +79,7 @@ export class Creation {
   async create(
     principal: Principal,
     request: CompleteRequest,
-    files?: { place(serverId: string, tx: Tx): Promise<void>; takeBack(): Promise<void> },
+    files?: { place: (serverId: string, tx: Tx) => Promise<void>; takeBack: () => Promise<void> },
   ): Promise<ServerNow> {
     const { cores, accountLimits, drain } = this.#rules;
     const servers = this.#servers;

@@ -10,7 +10,7 @@ const AT = '/servers/new/import';
 
 function send({ origin, owner }: PanelUnderTest, name: string, content: Buffer, fields = {}): Promise<Response> {
   const form = new FormData();
-  for (const [field, value] of Object.entries({ csrf: owner.csrf, ...fields })) form.append(field, String(value));
+  for (const [field, value] of Object.entries({ csrf: owner.csrf, ...fields })) form.append(field, value);
   form.append('file', new Blob([Uint8Array.from(content)]), name);
   const headers = { cookie: owner.cookie, origin, accept: 'text/html' };
   return fetch(`${origin}${AT}/upload`, { method: 'POST', redirect: 'manual', headers, body: form });

@@ -70,7 +70,7 @@ export const addWorld: Command = command({
   usage: 'worlds add <id> <archive> [name]',
   summary: 'Add the world of an archive.',
   async run(context, [id = '', path = '', name = '']) {
-    const { id: importId = '' } = await upload(context, path);
+    const { id: importId } = await upload(context, path);
     const body = { importId, name };
     try {
       const path = { id };
