@@ -115,8 +115,10 @@ import { UpdateServer } from './servers/api/update-server.ts';
 import { UpdateServerVersion } from './servers/api/update-version.ts';
 import { DisableSftp, EnableSftp, GetSftp, RotateSftpPassword } from './sftp/api.ts';
 import { AddSshKey, ListSshKeys, RemoveSshKey } from './sftp/ssh-keys-api.ts';
-import { ConfirmImport, CreateImport, DeleteImport, GetImport } from './imports/api.ts';
+import { ExportServer } from './imports/export.ts';
+import { ConfirmImport, CreateImport, DeleteImport, GetImport, ListImports } from './imports/api.ts';
 import { CreateServerFromTemplate, CreateTemplate, DeleteTemplate, ListTemplates } from './templates/api.ts';
+import { ImportServerWorld } from './worlds/import.ts';
 import { DeleteServerWorld, ListServerWorlds, ResetServerWorld, SetActiveWorld } from './worlds/api.ts';
 import type { Operation } from './http/operation.ts';
 
@@ -219,6 +221,7 @@ export const OPERATIONS: readonly Operation[] = [
   SetActiveWorld,
   DeleteServerWorld,
   ResetServerWorld,
+  ImportServerWorld,
   GetPlayerLists,
   SetWhitelistEnforced,
   SetWhitelistEntry,
@@ -231,9 +234,11 @@ export const OPERATIONS: readonly Operation[] = [
   CreateTemplate,
   DeleteTemplate,
   CreateImport,
+  ListImports,
   GetImport,
   ConfirmImport,
   DeleteImport,
+  ExportServer,
   ListMembers,
   InviteMember,
   SetMemberRole,

@@ -15,8 +15,10 @@ import { openGame } from './game/open.ts';
 import { createAccessChanges } from './http/access-changes.ts';
 import { createClientAddress } from './http/client-address.ts';
 import { TRANSFER_LIMITS, createStreamSlots } from './http/stream-slots.ts';
+import { exportOperations } from './imports/export.ts';
 import { importOperations } from './imports/api.ts';
 import { Imports } from './imports/imports.ts';
+import { mountImportPages } from './imports/pages.ts';
 import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
 import type { Telemetry } from './insight/telemetry.ts';
 import { createChangeLock } from './jail/change-lock.ts';
@@ -64,6 +66,7 @@ import { Updates } from './servers/updates.ts';
 import { openSftp } from './sftp/open.ts';
 import { templateOperations } from './templates/api.ts';
 import type { Feature } from './web/feature.ts';
+import { worldImportOperations } from './worlds/import.ts';
 import { openWorlds } from './worlds/open.ts';
 import { createWorldJobs } from './worlds/worlds.ts';
 
@@ -316,7 +319,9 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     databaseRoom.feature,
     { operations: portOperations(shared, serverPorts, serverView), panel: mountPorts },
     { operations: templateOperations({ ...shown, creation, sandboxVersions: sandboxVersions(), store, catalogue }) },
-    { operations: importOperations(imports, transferSlots, serverView) },
+    { operations: importOperations(imports, transferSlots, serverView), panel: mountImportPages },
+    { operations: worldImportOperations(shared, worlds, imports, files, transferSlots) },
+    { operations: exportOperations(shared, files, { engine, consoles: typed }, withFilesLock, transferSlots) },
     insight.feature,
     billingFeature(shared, billing, reachability, drain),
     operators,

@@ -268,12 +268,12 @@ export async function pruneAudit(
 
 /**
  * Returns the entries of an account: those of its keys, apps, members and sessions, newest first. Includes only the
- * creation and deletion of its servers.
+ * creation and deletion of its servers, and imports.
  */
 export async function listAccountAudit(db: Sql, accountId: string, limit: number): Promise<AuditRow[]> {
   return db.query<AuditRow>(
     `SELECT * FROM "audit" WHERE "accountId" = $1
-       AND ("serverId" = '' OR "action" LIKE 'member.%' OR "action" IN ('server.create', 'server.delete'))
+       AND ("serverId" = '' OR "action" LIKE 'member.%' OR "action" IN ('server.create', 'server.import', 'server.delete'))
      ORDER BY "id" DESC LIMIT $2`,
     [accountId, limit],
   );

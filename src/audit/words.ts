@@ -76,6 +76,7 @@ export const SYSTEM: Record<string, string> = {
 /** Phrases that follow the actor's name, keyed by action. */
 export const WHAT: Record<string, string> = {
   'server.create': 'created the server',
+  'server.import': 'filled it with uploaded files',
   'server.start': 'started it',
   'server.wake': 'woke it by joining',
   'server.stop': 'stopped it',
@@ -142,6 +143,7 @@ export const WHAT: Record<string, string> = {
   'backup.setRetention': 'changed backup retention',
   'world.setActive': 'changed the active world',
   'world.reset': 'reset a world',
+  'world.import': 'added an uploaded world',
   'world.delete': 'deleted a world',
   'mod.add': 'added a mod',
   'mod.remove': 'removed a mod',

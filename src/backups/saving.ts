@@ -2,11 +2,11 @@ import { ConsoleError, type GameConsoles } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import type { Base } from './base.ts';
 import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 
 /** How long a game may take to write a large world. */
@@ -111,7 +111,7 @@ export function createSaving(store: Store, consoles: GameConsoles, engine: Engin
 
 /** Makes a game save again. Retries until it has confirmed or ended, or the signal fires. Never rejects. */
 export async function saveAgain(
-  { store, clock, log }: Base,
+  { store, clock, log }: { store: Store; clock: Clock; log: Log },
   servers: Servers,
   saving: Saving,
   id: string,

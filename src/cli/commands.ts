@@ -9,7 +9,7 @@ import { consoleCommand, interactive, say } from './commands/console.ts';
 import { createServer, deleteServer, templates } from './commands/create.ts';
 import { events, metrics } from './commands/events.ts';
 import { files, worlds } from './commands/files.ts';
-import { importServer } from './commands/import.ts';
+import { exportServer, importServer } from './commands/import.ts';
 import { installRetry, kill, restart, start, stop } from './commands/lifecycle.ts';
 import { logs } from './commands/logs.ts';
 import { members } from './commands/members.ts';
@@ -70,6 +70,7 @@ const COMPLETED: readonly Section[] = [
       servers,
       createServer,
       importServer,
+      exportServer,
       start,
       stop,
       restart,

@@ -17,7 +17,7 @@ import type { Log } from '../kernel/log.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
 import { stageEntry, unpack } from './archives/read.ts';
-import { archiveStream, packedPaths } from './archives/write.ts';
+import { type Packed, archiveStream, packedPaths, withText } from './archives/write.ts';
 import type { Part } from './listing-job.ts';
 import { type Listing, createListing } from './listing.ts';
 
@@ -164,8 +164,7 @@ export class Files {
       );
       if (entry.kind === 'directory' || names.length > 0) {
         for (const source of sources) await files.stat(source);
-        const leave = await unlessGone(signal, () => this.#zipping.enter({ key: tenant }, signal));
-        const zip = archiveStream('zip', packedPaths(files, sources), () => (leave(), void files.close()));
+        const zip = await this.#zip(files, packedPaths(files, sources), signal, tenant);
         return { entry, zip };
       }
       const file = await files.open(path);
@@ -175,6 +174,32 @@ export class Files {
       await files.close();
       throw error;
     }
+  }
+
+  /** Streams all files as zip, after a text that replaces a file of its path. The caller ends it: `stream.destroy`. */
+  async export(
+    serverId: string,
+    first: { path: string; text: string },
+    { signal, tenant = serverId }: Patience = {},
+  ): Promise<Readable> {
+    const files = await this.jail(serverId);
+    try {
+      return await this.#zip(files, withText(packedPaths(files, ['']), first), signal, tenant);
+    } catch (error) {
+      await files.close();
+      throw error;
+    }
+  }
+
+  /** Closes the jail at the end. */
+  async #zip(
+    files: Jail,
+    entries: AsyncIterable<Packed>,
+    signal: AbortSignal | undefined,
+    tenant: string,
+  ): Promise<Readable> {
+    const leave = await unlessGone(signal, () => this.#zipping.enter({ key: tenant }, signal));
+    return archiveStream('zip', entries, () => (leave(), void files.close()));
   }
 
   /** Creates an archive in the format of its name (.zip, .tar, .tar.gz, .tar.zst). */
@@ -208,12 +233,32 @@ export class Files {
    */
   async extract(serverId: string, what: Extraction, patience: Patience = {}): Promise<number> {
     const { signal, tenant = serverId } = patience;
+    const { path, to } = what;
     const extracted = await this.#growing(serverId, 0, (files, room) =>
-      unlessGone(signal, () => extract(files, what, this.#workers, { tenant, signal }, room)),
+      unlessGone(signal, async () => {
+        await using archive = await files.open(path);
+        const target = await files.stat(to).catch(() => undefined);
+        if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory or must not exist yet');
+        // Skips the service's lists, as in a backup: they describe the server's own folder.
+        const place = (entry: string) => (isList(entry) ? undefined : entry);
+        return await extract(files, { ...what, archive, place }, this.#workers, { tenant, signal }, room);
+      }),
     );
     // Existing directories and replaced files were counted twice.
     this.#folders.disk.freed(serverId);
     return extracted;
+  }
+
+  /** Extracts files of an archive that is elsewhere to paths that must not exist. Otherwise like `extract`. */
+  async unpack(
+    serverId: string,
+    { archive, place }: { archive: JailFile; place: (path: string) => string | undefined },
+    { signal, tenant = serverId }: Patience = {},
+  ): Promise<number> {
+    const what = { archive, place, to: '', overwrite: false };
+    return await this.#growing(serverId, 0, (files, room) =>
+      unlessGone(signal, () => extract(files, what, this.#workers, { tenant, signal }, room)),
+    );
   }
 
   /** Runs a change that makes the server grow. */
@@ -269,22 +314,23 @@ interface Extraction {
 /** Extracts an archive. `result`: bytes extracted; `addedBytes`: the growth of the server. */
 async function extract(
   files: Jail,
-  { path, to, overwrite }: Extraction,
+  {
+    archive,
+    place: placeOf,
+    to,
+    overwrite,
+  }: Omit<Extraction, 'path'> & { archive: JailFile; place: (path: string) => string | undefined },
   workers: WorkerPool,
   caller: { tenant: string; signal: AbortSignal | undefined },
   room: Room,
 ): Promise<{ result: number; addedBytes: number }> {
-  await using source = await files.open(path);
-  const target = await files.stat(to).catch(() => undefined);
-  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory or must not exist yet');
   await using stage = await files.stage();
   let addedBytes = 0;
   const beforePiece = patiently(room, caller, (bytes) => (addedBytes += bytes));
   let extracted = 0;
-  for await (const entry of unpack(source, workers, caller)) {
-    const { path } = entry;
-    // Skips the service's lists, as in a backup: they describe the server's own folder.
-    if (isList(path)) continue;
+  for await (const entry of unpack(archive, workers, caller)) {
+    const path = placeOf(entry.path);
+    if (path === undefined) continue;
     await beforePiece(0);
     const place = joinNames(parsePath(`${to}/${path}`));
     // Reports conflicts early. Later ones are detected when the files are moved into place.

@@ -12,7 +12,8 @@ import type { ServerView } from '../servers/api/view.ts';
 import { type CompleteRequest, CreateServerRequest } from '../servers/creation.ts';
 import { EXPIRES_MS, type Import, type Imports, levelOf, nameOf } from './imports.ts';
 
-const DEFAULT_RAM_MB = 2_048;
+/** Memory of a server whose archive asks for none. */
+export const DEFAULT_RAM_MB = 2_048;
 
 const FoundWorld = z
   .object({ name: reply.text, active: reply.flag, folders: z.array(reply.text) })
@@ -26,8 +27,7 @@ const ImportReply = z
     name: reply.text.describe('Default name of the server.'),
     type: reply.text.describe('Core type; empty if unknown.'),
     version: reply.text.describe('Minecraft version; empty if unknown.'),
-    build: reply.text.describe('Build of the core or version of its loader; empty if unknown.'),
-    javaMajor: reply.int32.describe('0 if unknown.'),
+    build: reply.text.describe('Build of the core or version of its loader, for the first start; empty if unknown.'),
     ramMb: reply.int32.describe('Memory that the former start script asked for; 0 if unknown.'),
     motd: reply.text,
     worlds: z.array(FoundWorld),
@@ -62,6 +62,16 @@ export const CreateImport = operation({
     'Their bytes count towards the account’s disk limit.',
   query: message({ name: line(256).default('').describe('Name of the archive; the default name of the server.') }),
   reply: ImportReply,
+});
+
+export const ListImports = operation({
+  ...COMMON,
+  id: 'ListImports',
+  method: 'get',
+  path: '/v1/imports',
+  summary: 'List uploaded servers',
+  description: 'Returns the imports of the account that can be confirmed, newest first.',
+  reply: z.object({ imports: z.array(ImportReply).default([]) }).meta({ id: 'ListImportsResponse' }),
 });
 
 export const GetImport = operation({
@@ -128,6 +138,10 @@ export const importOperations = (
     } finally {
       release();
     }
+  }),
+  serve(ListImports, async ({ principal }) => {
+    requireWholeAccount(principal);
+    return { imports: imports.list(principal.accountId).map(view) };
   }),
   serve(GetImport, async ({ params, principal }) => {
     requireWholeAccount(principal);

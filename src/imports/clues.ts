@@ -50,10 +50,9 @@ const LOADERS: readonly [string, string][] = [
 
 /** Returns the settings of the first service that runs itzg's image, in a compose file nearest to the top. */
 export function composeFacts(clues: Clues) {
-  const facts = { type: '', version: '', javaMajor: 0, ramMb: 0, properties: {} as Record<string, string> };
-  const environment = composeService(clues);
-  if (environment === undefined) return facts;
-  const { image, variables } = environment;
+  const facts = { type: '', version: '', ramMb: 0, properties: {} as Record<string, string> };
+  const variables = composeVariables(clues);
+  if (variables === undefined) return facts;
   const wanted = (variables.get('TYPE') ?? 'VANILLA').toLowerCase();
   const type = TYPES[wanted] ?? wanted;
   for (const [name, key] of VARIABLES) {
@@ -64,12 +63,11 @@ export function composeFacts(clues: Clues) {
     ...facts,
     type: coreOf(type) && type !== SANDBOX ? type : '',
     version: variables.get('VERSION') ?? '',
-    javaMajor: Number(/java(\d{1,2})/.exec(image.slice(image.lastIndexOf(':')))?.[1] ?? 0),
     ramMb: memoryMb(variables.get('MAX_MEMORY') ?? variables.get('MEMORY') ?? ''),
   };
 }
 
-function composeService(clues: Clues): { image: string; variables: Map<string, string> } | undefined {
+function composeVariables(clues: Clues): Map<string, string> | undefined {
   const files = [...clues].filter(([path]) => /(?:^|\/)(?:docker-)?compose[^/]*\.ya?ml$/.test(path));
   for (const [, bytes] of files.sort(([one], [other]) => one.length - other.length)) {
     const services = composeOf(decodeText(bytes))?.services ?? {};
@@ -78,7 +76,7 @@ function composeService(clues: Clues): { image: string; variables: Map<string, s
       const pairs = Array.isArray(environment)
         ? environment.map((line) => [line.split('=')[0] ?? '', line.slice(line.indexOf('=') + 1)] as const)
         : Object.entries(environment).map(([name, value]) => [name, String(value ?? '')] as const);
-      return { image, variables: new Map(pairs) };
+      return new Map(pairs);
     }
   }
   return undefined;

@@ -47,7 +47,6 @@ export interface Findings {
   version: string;
   /** Build of the core, or version of its mod loader. */
   build: string;
-  javaMajor: number;
   ramMb: number;
   worlds: FoundWorld[];
   mods: FoundMod[];
@@ -129,7 +128,6 @@ export function findingsOf(files: readonly ImportFile[], clues: Clues): Findings
   return {
     root,
     ...softwareOf(paths, worlds, { at, compose, pack: packFacts(clues), level: levelFacts(clues, root, worlds) }),
-    javaMajor: compose.javaMajor,
     ramMb: compose.ramMb || memoryOf(paths, at),
     worlds,
     mods: modsOf(paths),

@@ -1,5 +1,7 @@
 import { type FileHandle, mkdir, open, readdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
+import { noteBuild } from '../game/installed-build.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Upload } from '../http/serve.ts';
 import type { Disks } from '../disk/disks.ts';
@@ -21,6 +23,7 @@ import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { DAY_MS, HOUR_MS, MIB } from '../kernel/units.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import type { CompleteRequest, Creation } from '../servers/creation.ts';
+import { serverExists } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Shared } from '../servers/shared.ts';
 import { type Findings, type ImportFile, clueBytes, findingsOf, placeOf, withoutDot } from './findings.ts';
@@ -94,10 +97,7 @@ export class Imports {
   async create(accountId: string, name: string, { chunks }: Upload, signal: AbortSignal): Promise<Import> {
     await this.#expire();
     const uploading = this.#uploading.get(accountId) ?? 0;
-    if (
-      uploading + [...this.#imports.values()].filter((each) => each.accountId === accountId).length >=
-      MOST_PER_ACCOUNT
-    ) {
+    if (uploading + this.list(accountId).length >= MOST_PER_ACCOUNT) {
       const message = `An account can have ${MOST_PER_ACCOUNT} imports at once. Confirm or delete one first.`;
       throw quotaExceeded('TOO_MANY_IMPORTS', `account:${accountId}`, message, { limit: String(MOST_PER_ACCOUNT) });
     }
@@ -124,6 +124,12 @@ export class Imports {
       if (others > 0) this.#uploading.set(accountId, others);
       else this.#uploading.delete(accountId);
     }
+  }
+
+  /** Returns an account's imports, newest first. */
+  list(accountId: string): Import[] {
+    const own = [...this.#imports.values()].filter((each) => each.accountId === accountId && !this.#isOld(each));
+    return own.sort((one, other) => other.createdAt - one.createdAt);
   }
 
   /** Rejects with NOT_FOUND IMPORT_NOT_FOUND, also for imports of other accounts. */
@@ -153,12 +159,19 @@ export class Imports {
       const account = await this.#disks.accounts.holdFor(accountId, 0);
       try {
         await this.#unpack(found, tree, { account, signal });
-        const now = await this.#creation.create(principal, request, async (serverId) => {
-          await this.#record({ ...found, serverId });
-          const root = dataRoot(this.#folders.dataDir, serverId);
-          await mkdir(dirname(root), { recursive: true });
-          // The write may be repeated.
-          if (await exists(tree)) await rename(tree, root);
+        await this.#noteBuild(found, tree, request);
+        const now = await this.#creation.create(principal, request, {
+          place: async (serverId, tx) => {
+            const entry = { action: 'server.import', accountId, serverId, detail: found.name };
+            await recordAudit(tx, auditActorOf(principal), { ...entry, at: this.#shared.clock.now() });
+            await this.#record({ ...found, serverId });
+            // The write may be repeated.
+            if (await exists(tree)) await this.#place(tree, serverId);
+          },
+          takeBack: async () => {
+            const left = this.#imports.get(id);
+            if (left !== undefined) await this.#takeBack(left);
+          },
         });
         await this.#remove(id);
         this.#disks.usage.measure(now.row.id).catch(() => {});
@@ -170,6 +183,21 @@ export class Imports {
       } finally {
         account.release();
       }
+    });
+  }
+
+  /** Passes an import's archive to `work`, and deletes the import once that has succeeded. Rejects like `get`. */
+  async consume(
+    accountId: string,
+    id: string,
+    work: (found: Import, archive: JailFile) => Promise<void>,
+  ): Promise<void> {
+    await this.#withLock(id, async () => {
+      const found = this.get(accountId, id);
+      await using staged = await openJail(this.#folder(id));
+      await using archive = await staged.open(ARCHIVE);
+      await work(found, archive);
+      await this.#remove(id);
     });
   }
 
@@ -237,15 +265,38 @@ export class Imports {
     this.#holds.set(id, () => account?.release());
   }
 
-  /** Takes the files back if their server was not created, and ends the import if it was. */
+  /** Makes the first start install the build that was found, if its core and version are kept. */
+  async #noteBuild({ accountId, findings }: Import, tree: string, { type, version }: CompleteRequest): Promise<void> {
+    const { build } = findings;
+    if (build === '' || type !== findings.type || version !== findings.version) return;
+    const { owner } = this.#folders;
+    await noteBuild(tree, { type, version, modpackPlatform: '' }, { owner, build, tenant: accountId });
+  }
+
+  /** Rejects with ALREADY_EXISTS if the folder of an earlier server has remained. */
+  async #place(tree: string, serverId: string): Promise<void> {
+    const root = dataRoot(this.#folders.dataDir, serverId);
+    await mkdir(dirname(root), { recursive: true });
+    await rename(tree, root).catch((error: NodeJS.ErrnoException) => {
+      const isTaken = error.code === 'ENOTEMPTY' || error.code === 'EEXIST';
+      throw isTaken ? serverExists({ id: serverId, hostname: serverId }) : error;
+    });
+  }
+
+  /** Takes the files back if their server was not stored. Returns whether it was. */
+  async #takeBack({ id, serverId }: Import): Promise<boolean> {
+    const tree = join(this.#folder(id), 'tree');
+    if (serverId === '' || (await exists(tree))) return false;
+    if ((await this.#shared.servers.get(serverId)) !== undefined) return true;
+    const root = dataRoot(this.#folders.dataDir, serverId);
+    if (await exists(root)) await rename(root, tree);
+    return false;
+  }
+
+  /** Undoes an interrupted confirmation, or ends the import if its server was stored. */
   async #undo(found: Import): Promise<void> {
-    const tree = join(this.#folder(found.id), 'tree');
-    if (found.serverId !== '' && !(await exists(tree))) {
-      if ((await this.#shared.servers.get(found.serverId)) !== undefined) return await this.#remove(found.id);
-      const root = dataRoot(this.#folders.dataDir, found.serverId);
-      if (await exists(root)) await rename(root, tree);
-    }
-    await removeTree(tree);
+    if (await this.#takeBack(found)) return await this.#remove(found.id);
+    await removeTree(join(this.#folder(found.id), 'tree'));
     if (found.serverId !== '') await this.#record({ ...found, serverId: '' });
   }
 

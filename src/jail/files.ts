@@ -238,8 +238,12 @@ async function maskedFile(file: FileHandle, name: string, names: Names): Promise
   if (stats.size > MAX_MASKED_BYTES) throw tooLongToShow(names);
   const { buffer, bytesRead } = await source.read(Buffer.alloc(stats.size), 0, stats.size, 0);
   const bytes = maskProperties(buffer.subarray(0, bytesRead));
-  const entry = { ...entryOf(name, stats), sizeBytes: bytes.length };
-  const refuse = async () => Promise.reject(protectedPath(names));
+  return bytesFile({ ...entryOf(name, stats), sizeBytes: bytes.length }, bytes);
+}
+
+/** Returns a read-only file of bytes in memory. */
+export function bytesFile(entry: Entry, bytes: Buffer): JailFile {
+  const refuse = async () => Promise.reject(protectedPath([entry.name]));
   const close = async () => {};
   return {
     descriptor: undefined,

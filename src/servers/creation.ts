@@ -8,6 +8,7 @@ import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { SLUG_LENGTH, isSlug, slugify } from '../kernel/ids.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
+import type { Tx } from '../store/store.ts';
 import { type FieldViolation, StatusError, quotaExceeded } from '../kernel/status.ts';
 import { causeOf, wholeAccount } from '../access/caller.ts';
 import {
@@ -59,6 +60,8 @@ export class Creation {
   readonly #clock: Clock;
   readonly #rules: CreationRules;
   readonly #withAccountLock = createKeyedMutex();
+  /** Keeps a name from others until its files are taken back. */
+  readonly #withNameLock = createKeyedMutex();
 
   constructor(servers: Servers, clock: Clock, rules: CreationRules) {
     this.#servers = servers;
@@ -70,12 +73,13 @@ export class Creation {
    * Checks a request and stores the server under the first free name. Rejects with INVALID_FIELD; with errors of its
    * core or of its pack's installation; FAILED_PRECONDITION REGION_UNAVAILABLE if the region's nodes are drained or
    * down; RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM; ALREADY_EXISTS if a requested name is taken; ACCOUNT_MISMATCH;
-   * KEY_LIMITED. `place` puts the server's files in place, in the same write as the server; a failure undoes the write.
+   * KEY_LIMITED. `files.place` puts the server's files in place, in the same write as the server; a failure undoes the
+   * write, and then `files.takeBack` must undo `place`.
    */
   async create(
     principal: Principal,
     request: CompleteRequest,
-    place?: (serverId: string) => Promise<void>,
+    files?: { place: (serverId: string, tx: Tx) => Promise<void>; takeBack: () => Promise<void> },
   ): Promise<ServerNow> {
     const { cores, accountLimits, drain } = this.#rules;
     const servers = this.#servers;
@@ -98,7 +102,14 @@ export class Creation {
       let taken: unknown;
       for (const name of names(wanted)) {
         try {
-          return await servers.create(newRow(wanted, name, this.#clock.now()), cause, place);
+          return await this.#withNameLock(name.id, async () => {
+            try {
+              return await servers.create(newRow(wanted, name, this.#clock.now()), cause, files?.place);
+            } catch (error) {
+              await files?.takeBack();
+              throw error;
+            }
+          });
         } catch (error) {
           if (!(error instanceof StatusError) || error.code !== 'ALREADY_EXISTS') throw error;
           taken = error;

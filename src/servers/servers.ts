@@ -75,7 +75,7 @@ export class Servers {
    * Stores the server and its first snapshot. A server with a mod pack enters `installing`. Rejects with ALREADY_EXISTS
    * if the id or host name is taken.
    */
-  async create(row: ServerRow, cause: Cause, place?: (serverId: string) => Promise<void>): Promise<ServerNow> {
+  async create(row: ServerRow, cause: Cause, place?: (serverId: string, tx: Tx) => Promise<void>): Promise<ServerNow> {
     const first = JSON.stringify(untouched(row, this.#limits, cause));
     const stored = { ...row, snapshot: first, state: 'hibernated' };
     const now = dormant(stored);
@@ -83,8 +83,8 @@ export class Servers {
     const creation = {
       save: async (tx: Tx) => {
         await insertServer(tx, stored);
-        await place?.(id);
         await recordStep(tx, stored, { at, event: 'CREATE', from: '', to: stored.state, cause });
+        await place?.(id, tx);
       },
       stepTaken: (): MachineStep => {
         const paths = { from: '', to: now.state, fromPath: '', toPath: now.state };

@@ -18,7 +18,7 @@ const ServerWorld = z
   })
   .meta({ id: 'ServerWorld' });
 
-const ServerWorldList = z.object({ worlds: z.array(ServerWorld).default([]) }).meta({ id: 'ServerWorldList' });
+export const ServerWorldList = z.object({ worlds: z.array(ServerWorld).default([]) }).meta({ id: 'ServerWorldList' });
 
 const named = message({ name: line(255).min(1, 'is required') });
 const COMMON = {
@@ -99,10 +99,10 @@ export const worldOperations = ({ serveServer }: Shared, worlds: Worlds): readon
   }),
 ];
 
-function by(principal: Principal) {
+export function by(principal: Principal) {
   return { actor: auditActorOf(principal), cause: causeOf(principal) };
 }
 
-async function listOf(id: string, worlds: Worlds) {
+export async function listOf(id: string, worlds: Worlds) {
   return { worlds: await worlds.list(id) };
 }

@@ -114,6 +114,33 @@ export class Worlds {
   }
 
   /**
+   * Adds a world, whose files `put` moves into place. Rejects with ALREADY_EXISTS WORLD_EXISTS, or with WORLD_ACTIVE if
+   * an awake server is about to create it.
+   */
+  async add(id: string, name: string, { actor }: By, put: () => Promise<unknown>): Promise<void> {
+    const { servers, clock, archives } = this.#options;
+    await archives.withFilesLock(id, async () => {
+      const { now, active } = await this.#look(id);
+      const names = [name, `${name}_nether`, `${name}_the_end`];
+      const there = await this.#inFolder(id, async (jail) => {
+        for (const each of jail ? names : []) if (await jail?.stat(each).catch(() => undefined)) return each;
+        return undefined;
+      });
+      if (there !== undefined) throw worldExists(there);
+      if (!isTagged(now.state, 'at-rest') && names.includes(active)) throw worldActive(name);
+      await put();
+      const entry = {
+        action: 'world.import',
+        accountId: now.row.accountId,
+        serverId: id,
+        detail: name,
+        at: clock.now(),
+      };
+      await servers.patch(id, {}, (tx) => recordAudit(tx, actor, entry));
+    });
+  }
+
+  /**
    * Creates a backup before a change that the world might not survive, and resolves with its id when it is ready; ''
    * for a server without a world. Rejects with FAILED_PRECONDITION BACKUP_FAILED.
    */
@@ -194,6 +221,11 @@ function worldActive(name: string): StatusError {
   const sentence =
     'The game uses this world now, or will at its next start. Stop the server first, or choose another world.';
   return new StatusError('FAILED_PRECONDITION', 'WORLD_ACTIVE', sentence, { metadata: { name } });
+}
+
+function worldExists(name: string): StatusError {
+  const sentence = `${name} exists already. Choose another name, or delete that world first.`;
+  return new StatusError('ALREADY_EXISTS', 'WORLD_EXISTS', sentence, { metadata: { name } });
 }
 
 function noBackup(error: string): StatusError {

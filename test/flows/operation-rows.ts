@@ -279,6 +279,15 @@ export const ROWS: readonly Row[] = [
   { id: 'SetActiveWorld', well: { body: { name: 'other' } }, bad: { body: { name: 'none' }, code: 'NOT_FOUND' } },
   { id: 'DeleteServerWorld', well: { body: { name: 'world' } }, bad: { body: { name: 'none' }, code: 'NOT_FOUND' } },
   { id: 'ResetServerWorld', well: { body: {} }, bad: UNKNOWN_SERVER },
+  {
+    id: 'ImportServerWorld',
+    before: async (walk) => {
+      const { id } = await walk.call('CreateImport', { query: { name: 'island.tar' }, bytes: WORLD_TAR });
+      walk.noted.set('importId', String(id));
+    },
+    well: (walk) => ({ body: { ...noted('importId')(walk), name: 'island' } }),
+    bad: { body: { importId: 'imp_none' }, code: 'NOT_FOUND' },
+  },
 
   { id: 'ListTemplates', bad: UNKNOWN_KEY },
   {
@@ -304,6 +313,7 @@ export const ROWS: readonly Row[] = [
     bad: { bytes: 'no archive', code: 'INVALID_ARGUMENT' },
     after: note('importId', 'id'),
   },
+  { id: 'ListImports', bad: UNKNOWN_KEY },
   {
     id: 'GetImport',
     well: (walk) => ({ params: noted('importId')(walk) }),
@@ -323,6 +333,7 @@ export const ROWS: readonly Row[] = [
     well: (walk) => ({ params: noted('importId')(walk), body: {} }),
     bad: { params: { importId: 'imp_none' }, code: 'NOT_FOUND' },
   },
+  { id: 'ExportServer', bad: UNKNOWN_SERVER },
 
   {
     id: 'InviteMember',

@@ -62,7 +62,6 @@ test(`a folder of Paper has its version, memory, worlds, plugins and players, wi
     type: 'paper',
     version: '1.21.8',
     build: '60',
-    javaMajor: 0,
     ramMb: 6144,
     worlds: [
       { name: 'arena', active: false, folders: ['arena'] },
@@ -99,7 +98,7 @@ const COMPOSE = `services:
     volumes: [ ./data:/data, /etc:/host ]
 `;
 
-test(`a folder of itzg's image has the core, version, Java, memory and properties of its compose file`, (t) => {
+test(`a folder of itzg's image has the core, version, memory and properties of its compose file`, (t) => {
   const findings = found({
     'mc/compose.yaml': COMPOSE,
     'mc/data/server.properties': 'gamemode=survival\n',
@@ -109,7 +108,6 @@ test(`a folder of itzg's image has the core, version, Java, memory and propertie
   });
   t.is(findings.root, 'mc/data/');
   t.is(software(findings), 'fabric 1.20.1 0.16.10');
-  t.is(findings.javaMajor, 17);
   t.is(findings.ramMb, 5120);
   t.deepEqual(findings.properties, { gamemode: 'creative', 'max-players': '8', pvp: 'false' });
   t.deepEqual(

@@ -17,6 +17,7 @@ import {
   listed,
   upload,
 } from '../transfer.ts';
+import { addWorld } from './import.ts';
 
 const FORCE = flag('Replace existing files.', 'f');
 
@@ -182,7 +183,7 @@ function list({ worlds }: typeof WORLDS, out: Output): string[] {
 /** `dormouse worlds`. */
 export const worlds: Subject = {
   name: 'worlds',
-  summary: "A server's worlds: list, choose, delete, reset.",
+  summary: "A server's worlds: list, choose, add, delete, reset.",
   commands: [
     call({
       usage: 'worlds list <id>',
@@ -198,6 +199,7 @@ export const worlds: Subject = {
       shape: WORLDS,
       show: (_, { args: [id, name] }) => [`${id} will use ${name} from its next start.`],
     }),
+    addWorld,
     call({
       usage: 'worlds delete <id> <world>',
       summary: 'Permanently delete a world with its Nether and End.',

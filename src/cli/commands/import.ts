@@ -3,16 +3,16 @@ import { basename } from 'node:path';
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
 import { type Command, type Context, YES, command, flag, option, saysYes } from '../command.ts';
-import { memory, size, software, some } from '../format.ts';
+import { listing, memory, relative, size, software, some } from '../format.ts';
 import { given } from '../parse.ts';
 import { type Messages, SERVER, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
-import { localError } from '../transfer.ts';
+import { download, localError } from '../transfer.ts';
 import { ramMb } from './settings.ts';
 
 /** `dormouse import`. */
 export const importServer: Command = command({
-  usage: 'import <archive>',
+  usage: 'import [archive]',
   summary: 'Create a server from an archive of its folder or world.',
   options: {
     name: option('name', 'Name of the server (default: the archive’s).'),
@@ -23,11 +23,18 @@ export const importServer: Command = command({
     yes: YES,
   },
   details: `Shows first what it has found. The archive may be a zip, tar, tar.gz or tar.zst.
+Without one, lists the uploads that can become servers.
 
 Example: ${DORMOUSE} import old-server.zip --ram 4G`,
   async run(context, [path = ''], { name, type, version, ram, resume, yes }) {
     const { api, slow, json, document, terminal } = context;
     const { out } = terminal;
+    if (path === '') {
+      const { imports } = await done(api.GET('/v1/imports'));
+      if (json) return document({ imports });
+      for (const line of listing(out, imports, 'No uploads.', UPLOADS)) out.line(line);
+      return;
+    }
     const found = resume ? await done(api.GET('/v1/imports/{importId}', at(path))) : await upload(context, path);
     const { id } = found;
     const body = given({ name, type, version, ramMb: ram === undefined ? undefined : ramMb(ram) });
@@ -43,6 +50,46 @@ Example: ${DORMOUSE} import old-server.zip --ram 4G`,
     out.line(`Created ${out.style('bold', server.id)}. Join ${out.style('bold', server.addr)} to wake it.`);
   },
 });
+
+/** `dormouse export`. */
+export const exportServer: Command = command({
+  usage: 'export <id> [file]',
+  summary: 'Download a server as a zip that starts elsewhere.',
+  options: { force: flag('Replace an existing file.') },
+  async run(context, [id = '', file = `${id}.zip`], { force }) {
+    const saved = await download(context, file, force === true, (headers) =>
+      context.slow.GET('/v1/servers/{id}/export', { params: { path: { id } }, headers, parseAs: 'stream' }),
+    );
+    if (context.json) return context.document(saved);
+    context.terminal.out.line(`Saved ${oneLine(saved.file)} (${size(saved.bytes)}).`);
+  },
+});
+
+/** `dormouse worlds add`. */
+export const addWorld: Command = command({
+  usage: 'worlds add <id> <archive> [name]',
+  summary: 'Add the world of an archive.',
+  async run(context, [id = '', path = '', name = '']) {
+    const { id: importId } = await upload(context, path);
+    const body = { importId, name };
+    try {
+      const path = { id };
+      const reply = await done(context.slow.POST('/v1/servers/{id}/worlds:import', { params: { path }, body }));
+      if (context.json) return context.document(reply);
+      context.terminal.out.line(`${id} has ${some(reply.worlds?.length ?? 0, 'world')} now.`);
+    } catch (error) {
+      await done(context.api.POST('/v1/imports/{importId}:delete', { ...at(importId), body: {} }));
+      throw error;
+    }
+  },
+});
+
+const UPLOADS = {
+  ID: ({ id }: Messages['Import']) => id ?? '',
+  NAME: ({ name }: Messages['Import']) => oneLine(name ?? ''),
+  SIZE: ({ sizeBytes }: Messages['Import']) => size(sizeBytes ?? 0),
+  EXPIRES: ({ expiresAt }: Messages['Import']) => relative(expiresAt ?? '', Date.now()),
+};
 
 const at = (importId: string) => ({ params: { path: { importId } } });
 

@@ -1,6 +1,7 @@
 import { Readable, pipeline } from 'node:stream';
 import { type Pack, pack as tarPack } from 'tar-stream';
 import { ZipFile } from 'yazl';
+import { bytesFile } from '../../jail/files.ts';
 import { openIfThere } from '../../jail/if-there.ts';
 import type { Jail, JailFile, TreeEntry } from '../../jail/jail.ts';
 import { INT32_MAX, KIB, SECOND_MS } from '../../kernel/units.ts';
@@ -51,6 +52,18 @@ export async function* packedPaths(jail: Jail, paths: readonly string[]): AsyncG
       yield { ...entry, path: name === '' ? entry.path : `${name}/${entry.path}`, open: () => entry.open() };
     }
   }
+}
+
+/** Yields a text as a file, then the entries except one of the same path. */
+export async function* withText(
+  entries: AsyncIterable<Packed>,
+  { path, text }: { path: string; text: string },
+): AsyncGenerator<Packed> {
+  const bytes = Buffer.from(text);
+  const [kind, mode, modifiedAt] = ['file', 0o644, 0] as const;
+  const entry = { name: path, kind, mode, modifiedAt, sizeBytes: bytes.length, version: '' };
+  yield { path, kind, mode, modifiedAt, open: async () => bytesFile(entry, bytes) };
+  for await (const each of entries) if (each.path !== path) yield each;
 }
 
 /**

@@ -63,7 +63,10 @@ async function createPage(request: PanelRequest): Promise<Page> {
   const mustAgree = await lacksEula(request.call, accountId, choices.software);
   const filled = filling(request, 'create');
   const chosen = new URLSearchParams(template ? { template: template.id } : { software: choices.software });
-  const main = html`<div class="head"><h1>New server</h1></div>
+  const main = html`<div class="head">
+      <h1>New server</h1>
+      <a class="button second" href="/servers/new/import">From files</a>
+    </div>
     <section class="card">
       <h2>What to play</h2>
       ${tiles(

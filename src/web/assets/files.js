@@ -1,6 +1,7 @@
 /*
  * Uploads files and folders that are dropped on the page or chosen. It uploads a few files at a time, each completely
- * or not at all. An existing file is replaced only if the user agreed.
+ * or not at all. An existing file is replaced only if the user agreed. An archive with a page of its own (`data-after`)
+ * is uploaded alone, and that page opens.
  */
 const AT_ONCE = 2;
 const MOST_FILES = 10_000;
@@ -20,7 +21,7 @@ let total = { files: 0, bytes: 0 };
 let pause = 0;
 
 if (card) {
-  for (const name of ['files', 'folder']) {
+  for (const name of card.dataset.after === undefined ? ['files', 'folder'] : ['files']) {
     const input = card.querySelector(`[data-${name}]`);
     card.querySelector(`[data-choose=${name}]`).addEventListener('click', () => input.click());
     input.addEventListener('change', () => {
@@ -108,6 +109,11 @@ async function walk(entry, found, unread) {
 
 function take(files) {
   if (files.length === 0) return;
+  if (card.dataset.after !== undefined && files.length + going.size + queue.length > 1) {
+    fail({ path: files[0].path, message: 'Upload one archive. Put a folder into a zip first.' });
+    showSoon();
+    return;
+  }
   if (queue.length + files.length > MOST_FILES) {
     fail({
       path: `${files.length} files`,
@@ -135,9 +141,11 @@ function next() {
 
 function upload(item) {
   const request = new XMLHttpRequest();
-  const { directory = card.dataset.path } = item;
+  const { after, path: directory = '' } = card.dataset;
   const path = directory === '' ? item.path : `${directory}/${item.path}`;
-  const query = new URLSearchParams({ path, overwrite: String(item.overwrite === true) });
+  const query = new URLSearchParams(
+    after === undefined ? { path, overwrite: String(item.overwrite === true) } : { name: item.path.slice(-256) },
+  );
   request.open('POST', `${card.dataset.upload}?${query}`);
   request.setRequestHeader('x-csrf-token', csrf);
   request.setRequestHeader('content-type', 'application/octet-stream');
@@ -158,6 +166,8 @@ function ended(item, { status, responseText }) {
   if (status === 200) {
     done.files += 1;
     done.bytes += item.file.size;
+    const { after } = card.dataset;
+    if (after !== undefined) location.assign(after + (answerOf(responseText).id ?? ''));
     return;
   }
   const { message, details } = answerOf(responseText);
@@ -192,6 +202,7 @@ function fail(item) {
 
 /** Reloads the list of files and keeps the selection. */
 async function renew() {
+  if (card.dataset.after !== undefined) return;
   const answer = await fetch(document.querySelector('.panel').dataset.here, { headers: { accept: 'text/html' } });
   if (!answer.ok) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
