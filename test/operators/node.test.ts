@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type AuditRow, auditText } from '../../src/audit/audit.ts';
+import type { AuditRow } from '../../src/audit/audit.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import type { TypedEvent } from '../../src/insight/events.ts';
 import { Routing } from '../../src/joining/routing.ts';
@@ -63,7 +63,7 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
     async actions(accountId) {
       const sql = 'SELECT * FROM "audit" WHERE "accountId" = $1 ORDER BY "id"';
       const rows = await store.query<AuditRow>(sql, [accountId]);
-      return rows.map((row) => `${row.action}: ${auditText(row)}`);
+      return rows.map((row) => `${row.action}: ${row.through}; ${row.detail}`);
     },
   };
 }
