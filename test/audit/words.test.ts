@@ -53,8 +53,8 @@ test('every recorded action has words for the audit log', (t) => {
 });
 
 test('each kind of action has a name in the filter', (t) => {
-  const kinds = new Set(Object.keys(WHAT).map((action) => action.split('.', 1)[0]));
-  t.deepEqual([...kinds].toSorted(), Object.keys(KINDS).toSorted());
+  const kinds = new Set(Object.keys(WHAT).map((action) => action.split('.', 1)[0] ?? ''));
+  t.deepEqual(kinds, new Set(Object.keys(KINDS)));
 });
 
 test('consecutive entries of the same person, action and folder become one line', (t) => {
