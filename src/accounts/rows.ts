@@ -3,7 +3,7 @@ import { StatusError } from '../kernel/status.ts';
 import { bigint, boolean, id, ofAccount, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
 import { isDuplicate } from '../store/errors.ts';
-import type { Sql, Tx } from '../store/writer.ts';
+import { type Sql, type Tx, containing } from '../store/writer.ts';
 
 /** Rows are plain objects with instants in epoch ms and money in micros. Each table has one interface. */
 
@@ -164,21 +164,36 @@ const SELECT = `SELECT a."id", a."name", a."createdAt",
     EXISTS (SELECT 1 FROM "users" u WHERE u."accountId" = a."id" AND u."operator") AS "operator"
   FROM "accounts" a LEFT JOIN "wallets" w ON w."accountId" = a."id"`;
 
+/** The accounts to list. */
+export const SHOWN_ACCOUNTS = ['all', 'operators', 'servers', 'noServers'] as const;
+type ShownAccounts = (typeof SHOWN_ACCOUNTS)[number];
+
+const OWNS_SERVERS = `EXISTS (SELECT 1 FROM "servers" s WHERE s."accountId" = a."id")`;
+const SHOWN: Record<Exclude<ShownAccounts, 'all'>, string> = {
+  operators: `EXISTS (SELECT 1 FROM "users" u WHERE u."accountId" = a."id" AND u."operator")`,
+  servers: OWNS_SERVERS,
+  noServers: `NOT ${OWNS_SERVERS}`,
+};
+
 /**
  * Returns up to `limit` accounts ordered by id, after `after` ('' for the first), whose id, name or a user's address
- * contains `search`.
+ * contains `search` and that `show` includes.
  */
 export async function listAccounts(
   db: Sql,
-  { after, limit, search }: { after: string; limit: number; search: string },
+  { after, limit, search, show }: { after: string; limit: number; search: string; show: ShownAccounts },
 ): Promise<ListedAccount[]> {
-  // Search for the text as typed, too: SQLite ignores case in ASCII letters only.
-  const patterns = [search, search.toLowerCase()].map((text) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`);
-  const like = (name: string) => `${name} LIKE $2 ESCAPE '\\' OR LOWER(${name}) LIKE $3 ESCAPE '\\'`;
-  const sql = `${SELECT} WHERE a."id" > $1 AND (${like('a."id"')} OR ${like('a."name"')}
-      OR EXISTS (SELECT 1 FROM "users" u WHERE u."accountId" = a."id" AND (${like('u."email"')})))
-    ORDER BY a."id" LIMIT $4`;
-  return (await db.query<Stored>(sql, [after, ...patterns, limit])).map(listed);
+  const parameters: unknown[] = [];
+  const add = (value: unknown) => `$${parameters.push(value)}`;
+  const conditions = [`a."id" > ${add(after)}`];
+  if (search !== '') {
+    const owned = containing(['a."id"', 'a."name"'], search, add);
+    const used = `EXISTS (SELECT 1 FROM "users" u WHERE u."accountId" = a."id" AND ${containing(['u."email"'], search, add)})`;
+    conditions.push(`(${owned} OR ${used})`);
+  }
+  if (show !== 'all') conditions.push(SHOWN[show]);
+  const sql = `${SELECT} WHERE ${conditions.join(' AND ')} ORDER BY a."id" LIMIT ${add(limit)}`;
+  return (await db.query<Stored>(sql, parameters)).map(listed);
 }
 
 export async function findListedAccount(db: Sql, id: string): Promise<ListedAccount | undefined> {

@@ -6,7 +6,7 @@ import { timeOrderedId } from '../kernel/ids.ts';
 import { DAY_MS } from '../kernel/units.ts';
 import { addNotice } from '../notices/rows.ts';
 import { bigint, id, text } from '../store/columns.ts';
-import type { Sql, Tx } from '../store/writer.ts';
+import { type Sql, type Tx, containing, likeText } from '../store/writer.ts';
 
 /** The actor of an entry. */
 export interface AuditActor {
@@ -43,30 +43,30 @@ export interface ServerStep {
   cause: Cause;
   /** The event was sent by the actor named in `cause`. */
   sent?: boolean;
+  /** The step carries out a stop that players were warned of. Its announcement has an entry. */
+  isAnnounced?: boolean;
   /** The job that is queued or running on the sleeping server. */
   job?: Job | null;
   /** The code of the failure that caused the step. */
   failure?: string | undefined;
 }
 
-/** Limit of `auditText`. */
+/** Limit of `through` and of `detail`. */
 const WORDS_CHARS = 512;
-const SEPARATOR = '; ';
 /** Chance per entry of deleting old entries. */
 const PRUNE_CHANCE = 1 / 500;
 
 /** Adds an audit entry, and notifies the webhooks that want it. Call it in the write of the change. */
 export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { action, accountId, serverId = '', detail = '', notice = detail, at } = entry;
-  const through = plain(actor.through).slice(0, WORDS_CHARS);
   const row = {
     id: timeOrderedId('aud', at),
     accountId,
     serverId,
     userId: actor.userId,
-    through,
+    through: plain(actor.through).slice(0, WORDS_CHARS),
     action,
-    detail: plain(detail).slice(0, Math.max(0, WORDS_CHARS - through.length - SEPARATOR.length)),
+    detail: plain(detail).slice(0, WORDS_CHARS),
     createdAt: at,
   };
   await insertAudit(tx, row);
@@ -79,19 +79,6 @@ function plain(words: string): string {
   return words.replaceAll(/\p{Cc}/gu, ' ').toWellFormed();
 }
 
-/** Returns the credential or origin and the detail of an entry in one text, as the API shows them. */
-export function auditText({ through, detail }: Pick<AuditRow, 'through' | 'detail'>): string {
-  // A player's name may contain the separator.
-  const origin = through.replaceAll(SEPARATOR, ', ');
-  return detail === '' ? origin : `${origin}${SEPARATOR}${detail}`;
-}
-
-/** Returns the parts of a text of `auditText`. */
-export function auditParts(text: string): { through: string; detail: string } {
-  const [through = '', ...rest] = text.split(SEPARATOR);
-  return { through, detail: rest.join(SEPARATOR) };
-}
-
 /**
  * Adds the audit entry of a machine's step if it was requested or failed. Also notifies the webhooks of a server that is
  * awake, asleep or hung.
@@ -102,9 +89,9 @@ export async function recordStep(tx: Tx, server: { id: string; accountId: string
   const commanded = job?.kind ?? COMMANDS[step.event];
   const sent = commanded !== undefined || step.sent === true;
   const action = commanded ?? (sent ? SENT : consequence(step));
-  if (action === undefined) return;
+  if (action === undefined || step.isAnnounced === true) return;
   const actor = sent ? await auditActorOfCause(tx, step.cause) : systemOf(step.cause);
-  const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const change = step.from === '' ? '' : step.from !== step.to ? `${step.from} → ${step.to}` : warning(step);
   const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
   const words = [change, reason].filter((part) => part !== '').join(': ');
   const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
@@ -112,6 +99,11 @@ export async function recordStep(tx: Tx, server: { id: string; accountId: string
   const notice = step.failure === 'no_room' ? null : (step.failure?.replaceAll('_', ' ') ?? '');
   const about = { accountId: server.accountId, serverId: server.id, at: step.at };
   await recordAudit(tx, actor, { ...about, action, detail, notice });
+}
+
+/** Returns the detail of a stop or restart that only warns players for now. */
+function warning({ event, from }: ServerStep): string {
+  return from === 'running' && (event === 'STOP' || event === 'RESTART') ? 'after a warning to players' : '';
 }
 
 /** Notifies webhooks of a server that is awake, asleep or hung. Other failures have audit entries. */
@@ -266,17 +258,27 @@ export async function pruneAudit(
   );
 }
 
+/** The selection of entries. Absent and '': all. */
+export interface AuditFilter {
+  limit: number;
+  /** The id of the previous page's last entry. */
+  after?: string;
+  /** Part of the detail, the credential or the action. */
+  search?: string;
+  /** An action, or the part before its dot. */
+  action?: string;
+  /** A user's id, a credential or origin, or its first word: `player`. */
+  actor?: string;
+}
+
 /**
  * Returns the entries of an account: those of its keys, apps, members and sessions, newest first. Includes only the
  * creation and deletion of its servers, and imports.
  */
-export async function listAccountAudit(db: Sql, accountId: string, limit: number): Promise<AuditRow[]> {
-  return db.query<AuditRow>(
-    `SELECT * FROM "audit" WHERE "accountId" = $1
-       AND ("serverId" = '' OR "action" LIKE 'member.%' OR "action" IN ('server.create', 'server.import', 'server.delete'))
-     ORDER BY "id" DESC LIMIT $2`,
-    [accountId, limit],
-  );
+export async function listAccountAudit(db: Sql, accountId: string, filter: AuditFilter): Promise<AuditRow[]> {
+  const sql = `"accountId" = $1
+    AND ("serverId" = '' OR "action" LIKE 'member.%' OR "action" IN ('server.create', 'server.import', 'server.delete'))`;
+  return listAudit(db, sql, [accountId], filter);
 }
 
 /**
@@ -286,14 +288,28 @@ export async function listAccountAudit(db: Sql, accountId: string, limit: number
 export async function listServerAudit(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },
-  { limit, members }: { limit: number; members: boolean },
+  members: boolean,
+  filter: AuditFilter,
 ): Promise<AuditRow[]> {
-  return db.query<AuditRow>(
-    `SELECT * FROM "audit" WHERE "serverId" = $1 AND "accountId" = $2 AND "createdAt" >= $3
-       ${members ? '' : `AND "action" NOT LIKE 'member.%'`}
-     ORDER BY "id" DESC LIMIT $4`,
-    [server.id, server.accountId, server.createdAt, limit],
-  );
+  const sql = `"serverId" = $1 AND "accountId" = $2 AND "createdAt" >= $3
+    ${members ? '' : `AND "action" NOT LIKE 'member.%'`}`;
+  return listAudit(db, sql, [server.id, server.accountId, server.createdAt], filter);
+}
+
+async function listAudit(db: Sql, sql: string, parameters: unknown[], filter: AuditFilter): Promise<AuditRow[]> {
+  const { limit, after = '', search = '', action = '', actor = '' } = filter;
+  const add = (value: unknown) => `$${parameters.push(value)}`;
+  const begins = (column: string, text: string) => `${column} LIKE ${add(`${likeText(text)}%`)} ESCAPE '\\'`;
+  const conditions = [sql];
+  if (after !== '') conditions.push(`"id" < ${add(after)}`);
+  if (action !== '') conditions.push(`("action" = ${add(action)} OR ${begins('"action"', `${action}.`)})`);
+  if (actor !== '') {
+    const exact = add(actor);
+    conditions.push(`("userId" = ${exact} OR "through" = ${exact} OR ${begins('"through"', `${actor} `)})`);
+  }
+  if (search !== '') conditions.push(containing(['"detail"', '"through"', '"action"'], search, add));
+  const where = conditions.join(' AND ');
+  return db.query<AuditRow>(`SELECT * FROM "audit" WHERE ${where} ORDER BY "id" DESC LIMIT ${add(limit)}`, parameters);
 }
 
 /** Returns the user of a key; '' for an unknown one. */

@@ -1,5 +1,4 @@
 import { plainName } from '../web/text.ts';
-import { auditParts } from './audit.ts';
 
 /** An audit entry in words. */
 interface AuditWords {
@@ -17,15 +16,59 @@ export interface AuditReader {
   emails: ReadonlyMap<string, string>;
 }
 
-/** Returns an entry in words. Its `detail` is that of the API; see `auditText`. */
-export function auditWords(entry: { userId: string; action: string; detail: string }, reader: AuditReader): AuditWords {
-  const { userId, action } = entry;
-  const { through, detail } = auditParts(entry.detail);
+/** The fields of an entry that its words need, as in the API. */
+interface Entry {
+  userId: string;
+  through: string;
+  action: string;
+  detail: string;
+}
+
+/** Returns an entry in words. */
+export function auditWords({ userId, through, action, detail }: Entry, reader: AuditReader): AuditWords {
   const [kind = '', ...named] = through.split(' ');
   const name = plainName(named.join(' '));
   const what = WHAT[action] ?? action;
   return { what, detail: plainName(detail, 300), ...whoOf(kind, name, userId, reader) };
 }
+
+/** Least number of entries that become one line. */
+const GROUP = 3;
+
+/** Groups consecutive entries of the same actor, action and folder. Fewer than three stay apart. */
+export function groupedEntries<Of extends Entry>(entries: readonly Of[]): [Of, ...Of[]][] {
+  const runs: [Of, ...Of[]][] = [];
+  for (const entry of entries) {
+    const last = runs.at(-1);
+    if (last !== undefined && groupOf(last[0]) === groupOf(entry)) last.push(entry);
+    else runs.push([entry]);
+  }
+  return runs.flatMap((run) => (run.length < GROUP ? run.map((entry): [Of] => [entry]) : [run]));
+}
+
+function groupOf({ userId, through, action, detail }: Entry): string {
+  return JSON.stringify([userId, through, action, action in MANY ? folderOf(detail) : '']);
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
+}
+
+/** Returns a group in words: `uploaded 80 files to plugins`. */
+export function groupWords(group: readonly Entry[]): string {
+  const [{ action, detail } = { action: '', detail: '' }] = group;
+  const many = MANY[action];
+  if (many === undefined) return `${WHAT[action] ?? action}, ${group.length} times`;
+  return many.replace('#', String(group.length)) + (plainName(folderOf(detail), 100) || 'the server’s folder');
+}
+
+/** Phrases of several files. The folder follows. */
+const MANY: Record<string, string> = {
+  'file.write': 'wrote # files in ',
+  'file.upload': 'uploaded # files to ',
+  'file.delete': 'deleted # times in ',
+  'file.mkdir': 'created # folders in ',
+};
 
 function whoOf(kind: string, name: string, userId: string, reader: AuditReader): { who: string; through: string } {
   switch (kind) {
@@ -71,6 +114,36 @@ export const SYSTEM: Record<string, string> = {
   builds: 'builds are updated while it sleeps',
   names: 'DNS was checked, or a name expired',
   update: 'a new build failed',
+};
+
+/** Kinds of actions: the part before the dot. */
+export const KINDS: Record<string, string> = {
+  server: 'Server',
+  console: 'Console',
+  file: 'Files',
+  sftp: 'SFTP',
+  sshKey: 'SSH keys',
+  backup: 'Backups',
+  world: 'Worlds',
+  mod: 'Mods and plugins',
+  players: 'Players',
+  schedule: 'Schedules',
+  database: 'Database',
+  member: 'Members',
+  session: 'Sign-ins',
+  secondFactor: 'Two-factor sign-in',
+  account: 'Account',
+  key: 'API keys',
+  app: 'Apps',
+  grant: 'Devices',
+  client: 'Registered apps',
+  template: 'Templates',
+  webhook: 'Webhooks',
+  wallet: 'Wallet',
+  checkout: 'Payments',
+  usage: 'Usage',
+  node: 'Nodes',
+  orphan: 'Orphans',
 };
 
 /** Phrases that follow the actor's name, keyed by action. */

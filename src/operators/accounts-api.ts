@@ -9,7 +9,7 @@ import { randomBase62 } from '../kernel/ids.ts';
 import { usdText } from '../kernel/money.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type ListedAccount, findListedAccount, listAccounts } from '../accounts/rows.ts';
+import { type ListedAccount, SHOWN_ACCOUNTS, findListedAccount, listAccounts } from '../accounts/rows.ts';
 import { auditActorOf, recordAudit, withReason } from '../audit/audit.ts';
 import { Reason } from '../accounts/fields.ts';
 import type { Accounts } from '../accounts/accounts.ts';
@@ -75,6 +75,7 @@ export const ListAccounts = operation({
     limit: pageLimit({ fallback: DEFAULT_LIMIT, most: MOST }),
     search: text(100).default('').describe('Part of an id, a name, or an e-mail address of its users. Empty: all.'),
     after: text(64).default('').describe('The last id of the previous page.'),
+    show: z.enum(SHOWN_ACCOUNTS).default('all').describe('Only those of operators, or with or without servers.'),
   }),
   reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
 });

@@ -2,7 +2,7 @@ import { GRANT_ANSWERS, grantState } from '../../machines/device-grant.ts';
 import { SERVER_STATES } from '../../machines/server-types.ts';
 import { isTagged, serverMachine } from '../../machines/server.ts';
 import { ENTERS } from '../servers/machine-rows.ts';
-import type { Sql } from '../store/writer.ts';
+import { type Sql, containing } from '../store/writer.ts';
 
 /** A server or a device grant in the operators' list, read from the store, so that listing loads no actors. */
 export interface MachineRow {
@@ -136,16 +136,7 @@ function found({ kind, state, search, stuckSince, now }: MachineFilter) {
   const machines = kind === 'server' ? SERVERS : kind === 'grant' ? grants : `${SERVERS} UNION ALL ${grants}`;
   const conditions = ['1 = 1'];
   if (state !== '') conditions.push(`"state" = ${add(state)}`);
-  if (search !== '') {
-    // Search for the text as typed, too: SQLite ignores case in ASCII letters only.
-    const patterns = [search, search.toLowerCase()].map((text) =>
-      add(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`),
-    );
-    const columns = ['id', 'name', 'accountId'].map(
-      (name) => `"${name}" LIKE ${patterns[0]} ESCAPE '\\' OR LOWER("${name}") LIKE ${patterns[1]} ESCAPE '\\'`,
-    );
-    conditions.push(`(${columns.join(' OR ')})`);
-  }
+  if (search !== '') conditions.push(containing(['"id"', '"name"', '"accountId"'], search, add));
   if (stuckSince !== undefined) conditions.push(`"urgency" IN (0, 3) AND "sortedBy" <= ${add(stuckSince)}`);
   return { sql: `SELECT * FROM (${machines}) u WHERE ${conditions.join(' AND ')}`, parameters, add };
 }

@@ -165,7 +165,9 @@ function storedStep(
     // The job's row is written and removed together with the snapshot that names it.
     const { job } = after.context;
     if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
-    const step = { ...noted, cause, sent, job, failure: failure?.code };
+    const { announced } = before.context;
+    const isAnnounced = event.cause === undefined && announced !== null && after.context.cause === announced.cause;
+    const step = { ...noted, cause, sent, isAnnounced, job, failure: failure?.code };
     await recordStep(tx, row, step);
     await parts().onStep(tx, now, step);
   }

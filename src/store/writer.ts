@@ -11,6 +11,22 @@ export interface Sql {
   query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
 }
 
+/**
+ * Returns the condition that a column contains the text, in any case. `columns`: SQL expressions; `add`: adds a parameter
+ * and returns its name.
+ */
+export function containing(columns: readonly string[], text: string, add: (value: unknown) => string): string {
+  // Search for the text as typed, too: SQLite ignores case in ASCII letters only.
+  const [typed, lower] = [text, text.toLowerCase()].map((each) => add(`%${likeText(each)}%`));
+  const found = columns.map((name) => `${name} LIKE ${typed} ESCAPE '\\' OR LOWER(${name}) LIKE ${lower} ESCAPE '\\'`);
+  return `(${found.join(' OR ')})`;
+}
+
+/** Returns a text that LIKE … ESCAPE '\' matches only literally. */
+export function likeText(text: string): string {
+  return text.replaceAll(/[\\%_]/g, String.raw`\$&`);
+}
+
 /** One write. Throws if it is used after its work has ended. */
 export interface Tx extends Sql {
   /** Runs an INSERT, UPDATE or DELETE (in capitals, without RETURNING) and returns the number of affected rows. */

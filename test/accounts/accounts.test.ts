@@ -13,7 +13,7 @@ import type { Visitor } from '../../src/http/session/visitor.ts';
 import { backoff, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { type AuditRow, auditText, recordAudit, recordStep } from '../../src/audit/audit.ts';
+import { type AuditRow, recordAudit, recordStep } from '../../src/audit/audit.ts';
 import { LOGIN_RULES, createAttemptLimit, createLoginLimits } from '../../src/accounts/login-limits.ts';
 import { type Mail, type Mailer, Post, normalizeEmail } from '../../src/mail/mail.ts';
 import { requestSignUp, signUpToken } from '../../src/accounts/sign-up-links.ts';
@@ -495,7 +495,7 @@ test('the audit log keeps the order of time and writing, and sanitizes text from
   }
   const rows = await store.query<AuditRow>('SELECT * FROM "audit" ORDER BY "id"');
   t.is(rows.map(({ action }) => action).join(' '), 'n0 n1 n2 n4 n3 n5');
-  t.true(rows.every((row) => auditText(row).length === 512));
+  t.true(rows.every(({ detail }) => detail.length === 512));
   const step = { at: 1, event: 'JOIN', from: 'hibernated', to: 'starting', cause };
   await store.write((tx) => recordStep(tx, server, step));
   const [woken] = await store.query<AuditRow>(`SELECT * FROM "audit" WHERE "action" = 'server.wake'`);

@@ -6,7 +6,9 @@ import { STEVE } from '../support/world.ts';
 
 interface Entry {
   accountId: string;
+  id: string;
   userId: string;
+  through: string;
   action: string;
   detail: string;
   createdAt: string;
@@ -40,18 +42,31 @@ test('a server’s audit log lists changes with their actors, newest first, with
   t.deepEqual(
     entries.map(({ action, detail }) => [action, detail]),
     [
-      ['server.update', `${by}; name, ramMb`],
-      ['server.stop', `${by}; running → stopping`],
-      ['console.command', `${by}; login`],
-      ['server.keepAwake', by],
-      ['server.start', `${by}; hibernated → starting`],
-      ['server.create', by],
+      ['server.update', 'name, ramMb'],
+      ['server.stop', 'running → stopping'],
+      ['console.command', 'login'],
+      ['server.keepAwake', ''],
+      ['server.start', 'hibernated → starting'],
+      ['server.create', ''],
     ],
     'no entries for repeated commands or progress, and no secrets',
   );
-  t.true(entries.every((entry) => entry.userId === 'usr_test' && entry.accountId === 'acc_test'));
+  t.true(
+    entries.every(
+      ({ userId, accountId, through }) => `${userId} ${accountId} ${through}` === `usr_test acc_test ${by}`,
+    ),
+  );
   t.regex(entries[0]?.createdAt ?? '', /^\d{4}-\d\d-\d\dT.*Z$/);
-  t.deepEqual(Object.keys(entries[0] ?? {}), ['accountId', 'userId', 'action', 'detail', 'createdAt']);
+  t.deepEqual(Object.keys(entries[0] ?? {}), [
+    'id',
+    'accountId',
+    'userId',
+    'through',
+    'action',
+    'detail',
+    'serverId',
+    'createdAt',
+  ]);
 });
 
 test('the audit log records a player’s wake and the service’s own stops, restarts and failures', async (t) => {
@@ -70,7 +85,7 @@ test('the audit log records a player’s wake and the service’s own stops, res
   await it.reach('abc', 'hibernated', 1_800_000);
   const entries = await entriesOf(it, SERVER);
   t.deepEqual(
-    entries.map(({ action, detail, userId }) => [action, detail.split(';')[0], userId]),
+    entries.map(({ action, through, userId }) => [action, through, userId]),
     [
       ['server.stop', 'system idle', ''],
       ['server.crash', 'system crash', ''],
@@ -91,8 +106,8 @@ test('a start queued behind a stop is recorded with its own cause', async (t) =>
   await it.command('abc', 'JOIN', STEVE);
   await it.reach('abc', 'running');
   const [woken, stopped] = await entriesOf(it, SERVER);
-  t.like(woken, { action: 'server.wake', detail: 'player Steve' });
-  t.like(stopped, { action: 'server.stop', detail: 'key key_test; running → stopping' });
+  t.like(woken, { action: 'server.wake', through: 'player Steve', detail: '' });
+  t.like(stopped, { action: 'server.stop', through: 'key key_test', detail: 'running → stopping' });
 });
 
 test('an audit entry and its transition are stored together or not at all', async (t) => {
@@ -130,10 +145,11 @@ test('the account’s audit log has people and keys, but only creation and delet
     entries.map(({ action }) => action),
     ['session.signOut', 'app.revoke', 'server.delete', 'member.invite', 'server.create', 'key.revoke', 'key.mint'],
   );
-  t.regex(entries[4]?.detail ?? '', /^key key_\w+; abc$/, 'the entry names the created server');
-  t.regex(entries[2]?.detail ?? '', /^key key_\w+;.* abc$/, 'the entry names the deleted server');
-  t.is(entries.at(-1)?.detail, `session; ${key.keyId} with servers:read`);
-  t.regex(entries[3]?.detail ?? '', /^key key_\w+; friend@example\.com as limited; abc$/);
+  t.like(entries[4], { serverId: 'abc', detail: '' });
+  t.like(entries[2], { serverId: 'abc' });
+  t.like(entries.at(-1), { through: 'session', detail: `${key.keyId} with servers:read`, serverId: '' });
+  t.like(entries[3], { detail: 'friend@example.com as limited', serverId: 'abc' });
+  t.regex(entries[3]?.through ?? '', /^key key_\w+$/);
 
   const counts = async (query: string) => (await entriesOf(it, ACCOUNT + query)).length;
   t.deepEqual([await counts('?limit=2'), await counts('?limit=0'), await counts('?limit=9999')], [2, 7, 7]);
@@ -141,6 +157,59 @@ test('the account’s audit log has people and keys, but only creation and delet
     t.is((await it.call('GET', `${ACCOUNT}?limit=${limit}`)).reason, 'INVALID_FIELD', limit);
   }
   t.is((await it.call('GET', '/v1/accounts/acc_other/audit')).reason, 'ACCOUNT_MISMATCH');
+});
+
+test('an audit log is read in pages, which new entries do not shift', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  for (let nth = 1; nth <= 4; nth++) await it.ok('POST', '/v1/servers/abc:update', { name: `Castle ${nth}` });
+  const page = async (after: string) => (await it.ok('GET', `${SERVER}?limit=2&after=${after}`)) as unknown as Paged;
+  const all = (await entriesOf(it, SERVER)).map(({ id }) => id);
+  const first = await page('');
+  t.is(first.next, all[1] ?? '');
+  await it.ok('POST', '/v1/servers/abc:update', { name: 'Newer' });
+  const second = await page(first.next);
+  const third = await page(second.next);
+  t.deepEqual(
+    [...first.entries, ...second.entries, ...third.entries].map(({ id }) => id),
+    all,
+  );
+  t.is(third.next, '');
+  t.is((await it.call('GET', `${SERVER}?after=${'x'.repeat(65)}`)).reason, 'INVALID_FIELD');
+});
+
+interface Paged {
+  entries: Entry[];
+  next: string;
+}
+
+test('an audit log is searched, and filtered by action and by actor', async (t) => {
+  const it = await api(t);
+  const friend = await it.stranger();
+  await it.create('abc');
+  await it.share('abc', 'member');
+  await it.ok('POST', '/v1/servers/abc/file:mkdir', { path: 'plugins/Ärger_1' });
+  await it.ok('POST', '/v1/servers/abc/file:mkdir', { path: 'plugins/other' });
+  await it.command('abc', 'JOIN', STEVE);
+  await it.call('POST', '/v1/servers/abc:update', { key: friend, body: { name: 'Castle' } });
+  const found = async (query: Record<string, string>) => {
+    const entries = await entriesOf(it, `${SERVER}?${new URLSearchParams(query).toString()}`);
+    return entries.map(({ action, detail }) => `${action} ${detail}`.trim());
+  };
+  t.deepEqual(await found({ search: 'Ärger_' }), ['file.mkdir plugins/Ärger_1']);
+  t.deepEqual(await found({ search: 'OTHER' }), ['file.mkdir plugins/other']);
+  t.deepEqual(await found({ search: 'plugins_other' }), []);
+  t.deepEqual(await found({ action: 'file' }), ['file.mkdir plugins/other', 'file.mkdir plugins/Ärger_1']);
+  t.deepEqual(await found({ action: 'fil' }), []);
+  t.deepEqual(await found({ action: 'server.wake' }), ['server.wake hibernated → starting']);
+  t.deepEqual(await found({ actor: 'player' }), ['server.wake hibernated → starting']);
+  t.deepEqual(await found({ actor: 'player Steve' }), ['server.wake hibernated → starting']);
+  t.deepEqual(await found({ actor: 'usr_other' }), ['server.update name']);
+  t.deepEqual(await found({ actor: 'usr_test', search: 'mkdir', action: 'file' }), [
+    'file.mkdir plugins/other',
+    'file.mkdir plugins/Ärger_1',
+  ]);
+  t.deepEqual(await found({ actor: 'usr_t%' }), []);
 });
 
 test('members see a server’s audit entries, but not its invitations', async (t) => {
@@ -199,7 +268,7 @@ test('pruning the audit log keeps the newest entries of a frequent action and re
     await insertAudit(tx, entry(1, 'app.connect', 0));
     for (let n = 2; n < 20; n++) await insertAudit(tx, entry(n, 'user.rename', 500 * DAY_MS));
     await pruneAudit(tx, entry(19, 'user.rename', 500 * DAY_MS), 5);
-    return listAccountAudit(tx, 'acc_flood', 100);
+    return listAccountAudit(tx, 'acc_flood', { limit: 100 });
   });
   t.deepEqual(
     left.map(({ id }) => id.slice(-3)),

@@ -4,7 +4,7 @@ import test from 'ava';
 import { againAfter } from '../../machines/server-reasons.ts';
 import type { Ending } from '../../machines/server-types.ts';
 import { ENDINGS } from '../../src/billing/pages/words.ts';
-import { SYSTEM, WHAT } from '../../src/audit/words.ts';
+import { KINDS, SYSTEM, WHAT, groupWords, groupedEntries } from '../../src/audit/words.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** The sources that may record an action. Pages only show actions. */
@@ -50,6 +50,30 @@ test('every recorded action has words for the audit log', (t) => {
     [...new Set(actions)].filter((action) => !(action in WHAT) && !NOT_AUDITED.has(action)),
     [],
   );
+});
+
+test('each kind of action has a name in the filter', (t) => {
+  const kinds = new Set(Object.keys(WHAT).map((action) => action.split('.', 1)[0] ?? ''));
+  const named = new Set(Object.keys(KINDS));
+  t.deepEqual([[...kinds].filter((kind) => !named.has(kind)), [...named].filter((kind) => !kinds.has(kind))], [[], []]);
+});
+
+test('consecutive entries of the same person, action and folder become one line', (t) => {
+  const entry = (action: string, detail: string, userId = 'usr_1') => ({ userId, through: 'session', action, detail });
+  const upload = (path: string, userId?: string) => entry('file.upload', path, userId);
+  const plugins = Array.from({ length: 80 }, (_, nth) => upload(`plugins/${nth}.jar`));
+  const updates = Array.from({ length: 3 }, () => entry('server.update', 'name'));
+  const log = [...plugins, upload('a.txt'), upload('b.txt'), upload('c.txt', 'usr_2'), ...updates, upload('d.txt')];
+  const groups = groupedEntries(log);
+  t.deepEqual(
+    groups.map(({ length }) => length),
+    [80, 1, 1, 1, 3, 1],
+    'pairs stay apart, and others between them end a group',
+  );
+  t.deepEqual(groups.flat(), log);
+  t.is(groupWords(groups[0]!), 'uploaded 80 files to plugins');
+  t.is(groupWords([upload('a.txt'), upload('b.txt'), upload('c.txt')]), 'uploaded 3 files to the server’s folder');
+  t.is(groupWords(groups[4]!), 'changed settings, 3 times');
 });
 
 test('every system cause has a reason in words, in the audit log and on the bill', (t) => {

@@ -183,7 +183,7 @@ test('a spend cap with notify sends its notification even if only flat servers a
   it.games.players.set('abc', 1);
   await it.minutes(3);
   t.like(it.caps, { 0: { capMicros: MONTH, action: 'notify' }, length: 1 });
-  const [told] = await listAccountAudit(it.store, ACCOUNT, 10);
+  const [told] = await listAccountAudit(it.store, ACCOUNT, { limit: 10 });
   t.is(told?.through, 'system');
   t.is(told?.detail, `${MONTH} of ${MONTH} micros spent in 2023-11; notify`);
   t.is(await state(it), 'running');

@@ -104,7 +104,9 @@ async function capped(it: Metered, micros: number, action: SpendCapAction): Prom
 }
 
 const said = async (it: Metered) =>
-  (await listAccountAudit(it.store, ACCOUNT, 10)).filter(({ action }) => action === 'account.spendCapReached').length;
+  (await listAccountAudit(it.store, ACCOUNT, { limit: 10 })).filter(
+    ({ action }) => action === 'account.spendCapReached',
+  ).length;
 
 test('a spend cap set to notify sends one e-mail a month and keeps servers running', async (t) => {
   const it = await metered(t);

@@ -358,7 +358,7 @@ test('approvals, denials and revocations are in the audit log, without tokens', 
   }
   await it.grants.deny(third.id, USER);
   await revokeApp(it, USER, it.clientId);
-  const entries = await listAccountAudit(it.store, 'acc_test', 100);
+  const entries = await listAccountAudit(it.store, 'acc_test', { limit: 100 });
   t.deepEqual(
     entries.map(({ action, userId }) => [action, userId]).toReversed(),
     ['client.register', 'grant.approve', 'app.connect', 'grant.approve', 'key.mint', 'grant.deny', 'app.revoke'].map(

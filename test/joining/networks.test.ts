@@ -31,7 +31,7 @@ test('a private backend has a port until it is public again, and no address anyw
   t.deepEqual(
     (entries as { action: string; detail: string }[])
       .filter(({ action }) => action === 'server.network')
-      .map(({ detail }) => detail.replace(/^.*; /, '')),
+      .map(({ detail }) => detail),
     ['public', 'behind external', 'behind lobby'],
   );
 });

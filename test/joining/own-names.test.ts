@@ -70,9 +70,9 @@ test('an own name counts once DNS has the token of its server, and is released a
   t.deepEqual(it.routed.get('abc'), []);
   t.deepEqual(namesIn(await it.ok('GET', PATH)), []);
   const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as {
-    entries: { action: string; detail: string }[];
+    entries: { action: string; through: string; detail: string }[];
   };
-  t.like(entries[0], { action: 'server.name.release', detail: `system names; ${NAME}` });
+  t.like(entries[0], { action: 'server.name.release', through: 'system names', detail: NAME });
 });
 
 test('another server gets a proved name only when the record has its token and no longer the holder’s', async (t) => {

@@ -66,6 +66,15 @@ test('an operator finds an account, credits it with a note, and sets its limits'
   t.regex(found, /acc_test/);
   t.notRegex(found, /acc_other/);
   t.regex((await it.get('/operator/accounts?q=100%25')).text, /No account matches/);
+  const idsShown = async (show: string) => {
+    const { text } = await it.get(`/operator/accounts?show=${show}`);
+    return [...new Set(Array.from(text.matchAll(/accounts\/(acc_\w+)"/g), ([, id]) => id))];
+  };
+  await it.create('castle');
+  t.deepEqual(await idsShown('all'), ['acc_other', 'acc_test']);
+  t.deepEqual(await idsShown('operators'), ['acc_test']);
+  t.deepEqual(await idsShown('servers'), ['acc_test']);
+  t.deepEqual(await idsShown('noServers'), ['acc_other']);
   const credit = { amount: '2.50', kind: 'credit', note: 'Sorry for the outage' };
   t.regex(await sent(it, `${ACCOUNT}/credit`, credit), /Added\.[^]*2\.50 USD/);
   t.regex(await sent(it, `${ACCOUNT}/credit`, { ...credit, amount: '-0.5', kind: 'adjustment' }), /2\.00 USD/);

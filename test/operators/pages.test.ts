@@ -335,7 +335,7 @@ test.runIf(isHere('chromium'))(
         .locator('[data-machine]')
         .evaluateAll((all) => all.map((each) => each.getAttribute('data-machine'))))
         seen.add(row ?? '');
-      const next = page.getByRole('link', { name: 'Next 50' });
+      const next = page.getByRole('link', { name: 'Next page' });
       if ((await next.count()) === 0) {
         t.is(pages, 10);
         break;

@@ -262,7 +262,7 @@ test('builds: latest-when-asleep adopts a newer build when the server goes to sl
   t.is(await it.pinned(), '62');
   await it.sleep();
   await it.until(async () => (await it.row()).pendingUpdate === null);
-  t.regex((await it.audited('server.newBuild'))[0] ?? '', /^system builds; paper 1\.21\.8, build 60 → 62$/);
+  t.regex((await it.audited('server.newBuild'))[0] ?? '', /^paper 1\.21\.8, build 60 → 62$/);
 });
 
 test('builds: a server that cannot be backed up keeps its build, and tries again a day later', async (t) => {
@@ -316,7 +316,7 @@ test('builds: a build whose first start fails is taken back, and the server star
   );
   t.is(await it.pinned(), '60');
   t.like(await it.server(), { refusedBuild: '61', update: null, version: '1.21.8' });
-  t.regex((await it.audited('server.buildTakenBack'))[0] ?? '', /^system builds; paper 1\.21\.8, build 61 → 60: /);
+  t.regex((await it.audited('server.buildTakenBack'))[0] ?? '', /^paper 1\.21\.8, build 61 → 60: /);
   const { entries } = (await it.ok('GET', '/v1/servers/abc/diagnostics')) as { entries: { kind: string }[] };
   t.like(entries, [{ kind: 'start' }]);
   await it.sleep();

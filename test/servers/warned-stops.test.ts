@@ -48,6 +48,25 @@ test('players are warned in the chat and by a title, at once and 10 s before a r
   t.is(w.engine.boots.length, boots + 1);
 });
 
+test('an announced stop has one audit entry, of its announcement', async (t) => {
+  const w = await world(t);
+  await played(w);
+  const actions = async () => {
+    const sql = 'SELECT "action", "through", "detail" FROM "audit" WHERE "serverId" = $1 ORDER BY "id"';
+    const rows = await w.store.query<Record<'action' | 'through' | 'detail', string>>(sql, ['lobby']);
+    return rows.slice(2).map(({ action, through, detail }) => `${action}, ${through}, ${detail}`);
+  };
+  await warn(w, 'RESTART');
+  const announced = ['server.restart, key key_test, after a warning to players'];
+  t.deepEqual(await actions(), announced);
+  const boots = w.engine.boots.length;
+  await w.passUntil(() => w.engine.boots.length > boots, 250);
+  await w.reach('lobby', 'running');
+  t.deepEqual(await actions(), announced);
+  await w.command('lobby', 'STOP');
+  t.deepEqual(await actions(), [...announced, 'server.stop, key key_test, running → stopping']);
+});
+
 test('a restart announced before the process was killed happens once, at its time', async (t) => {
   const w = await world(t);
   await played(w);

@@ -77,7 +77,9 @@ export const why = call({
   },
 });
 
-const ENTRY = { userId: '', action: '', detail: '', createdAt: '' } satisfies Partial<Messages['AuditEntry']>;
+const ENTRY = { userId: '', through: '', action: '', detail: '', serverId: '', createdAt: '' } satisfies Partial<
+  Messages['AuditEntry']
+>;
 const ENTRIES = 20;
 const MOST_ENTRIES = 1000;
 
@@ -97,7 +99,8 @@ export const audit = call({
     listing(out, entries, 'No entries yet.', {
       WHEN: ({ createdAt }) => relative(createdAt, now),
       ACTION: ({ action }) => action,
-      DETAIL: ({ detail }) => detail,
+      THROUGH: ({ through }) => through,
+      DETAIL: ({ detail, serverId }) => `${detail} ${serverId}`.trim(),
       USER: ({ userId }) => userId,
     }),
 });

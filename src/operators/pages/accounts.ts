@@ -1,17 +1,18 @@
 import type { ReplyOf } from '../../http/operation.ts';
 import { usdText } from '../../kernel/money.ts';
 import { confirmed, hidden } from '../../web/form.ts';
+import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { filling, fillingOf, lineField } from '../../web/panel/fields.ts';
 import { buttonForm, panelForm } from '../../web/panel/form.ts';
 import type { Outcome, Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { copyButton, rowTable } from '../../web/panel/parts.ts';
+import { SEARCH_CHARS, copyButton, cursorPager, filterChoice, filterForm, rowTable } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { ramText, testMoneyNote } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { countText, plainName } from '../../web/text.ts';
-import { ROWS, addressOf, mountOperatorPage, operatorPage, pager, reasonField } from './frame.ts';
+import { ROWS, mountOperatorPage, operatorPage, reasonField } from './frame.ts';
 import { GetSpendCap, ReconcileLedger } from '../../billing/api.ts';
 import { ListAccounts } from '../accounts-api.ts';
 import { CancelAccountInvitation, InviteAccount, ListAccountInvitations } from '../invitations-api.ts';
@@ -35,29 +36,32 @@ export function mountAccounts(panel: Panel): void {
 
 async function accountsPage(request: PanelRequest): Promise<Page> {
   const { query, call, isFree } = request;
-  const search = plainName(query.get('q') ?? '', 100);
+  const search = plainName(query.get('q') ?? '', SEARCH_CHARS);
   const after = /^[\w-]{1,64}$/.exec(query.get('after') ?? '')?.[0] ?? '';
+  const show = SHOWN_NAMES.find(([value]) => value === query.get('show'))?.[0] ?? 'all';
   const [{ accounts }, spending] = await Promise.all([
-    call(ListAccounts, {}, { search, after, limit: ROWS + 1 }),
+    call(ListAccounts, {}, { search, after, show, limit: ROWS + 1 }),
     !isFree && call(GetSpendCap, { accountId: request.principal.accountId }),
   ]);
   const shown = accounts.slice(0, ROWS);
   const next = accounts.length > ROWS ? (shown.at(-1)?.accountId ?? '') : '';
-  const main = html`<form class="card filter" method="get" action="${PATH}" role="search">
-      <div>
-        <label for="q">Search</label>
-        <input id="q" name="q" type="text" value="${search}" maxlength="100" placeholder="id, name or e-mail address" />
-      </div>
-      <button type="submit">Show</button>
-    </form>
-    <section class="card flush" data-live="accounts">
-      ${
-        shown.length === 0
-          ? html`<p class="empty">No account matches. <a href="${PATH}">Show all</a></p>`
-          : accountTable(shown, isFree)
-      }
-    </section>
-    ${pager((last) => addressOf(PATH, { q: search, after: last }), after, next)} ${await invitationsCard(request)}
+  const form = filterForm(
+    PATH,
+    { value: search, hint: 'id, name or e-mail address' },
+    filterChoice('show', 'Show', SHOWN_NAMES, show),
+  );
+  const main = html`${form}
+    <div data-live="accounts">
+      <section class="card flush">
+        ${
+          shown.length === 0
+            ? html`<p class="empty">No account matches. <a href="${PATH}">Show all</a></p>`
+            : accountTable(shown, isFree)
+        }
+      </section>
+      ${cursorPager(request, next)}
+    </div>
+    ${await invitationsCard(request)}
     ${
       spending !== false &&
       html`<section class="card">
@@ -67,8 +71,15 @@ async function accountsPage(request: PanelRequest): Promise<Page> {
         ${buttonForm(request, 'reconcile', 'Check wallets against the ledger')}
       </section>`
     }`;
-  return operatorPage('Accounts', PATH, main);
+  return { ...operatorPage('Accounts', PATH, main), scripts: [ASSETS.listsScript] };
 }
+
+const SHOWN_NAMES = [
+  ['all', 'All'],
+  ['operators', 'Operators'],
+  ['servers', 'With servers'],
+  ['noServers', 'Without servers'],
+] as const;
 
 function accountTable(accounts: readonly Account[], isFree: boolean): Html {
   return rowTable(

@@ -63,17 +63,6 @@ export function addressOf(path: string, fields: Record<string, string>): string 
   return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
 
-/** Links to the first and the next page of a list. `after`, `next`: where this page and the next begin; '' for neither. */
-export function pager(addressAfter: (after: string) => string, after: string, next: string): Html | false {
-  return (
-    (after !== '' || next !== '') &&
-    html`<nav class="pager" aria-label="Pages">
-      ${after !== '' && html`<a class="button second" href="${addressAfter('')}">First page</a>`}
-      ${next !== '' && html`<a class="button second" href="${addressAfter(next)}">Next ${ROWS}</a>`}
-    </nav>`
-  );
-}
-
 /** The field for an operator's reason, recorded in the audit log. */
 export function reasonField(filled: Filling, hint: string): Html {
   return lineField(filled, { name: 'reason', label: 'Reason', hint, maxlength: REASON_CHARS });

@@ -3,10 +3,10 @@ import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { rowTable } from '../../web/panel/parts.ts';
+import { cursorPager, rowTable } from '../../web/panel/parts.ts';
 import { stateText } from '../../web/panel/state.ts';
 import { sinceTime, spanText } from '../../web/panel/words.ts';
-import { ROWS, addressOf, liveNote, mountOperatorPage, operatorPage, pager } from './frame.ts';
+import { ROWS, addressOf, liveNote, mountOperatorPage, operatorPage } from './frame.ts';
 import { type MachineSummary, causeText, instantOf, machineName, stateTag, waitsText } from './machine-text.ts';
 import { ListMachines } from '../machines-api.ts';
 
@@ -35,7 +35,8 @@ export function mountMachines(panel: Panel, notes: Notes): void {
   mountOperatorPage(panel, { path: '/operator', show, stream: '/v1/operator/machines:stream', saysLive: true });
 }
 
-async function machinesPage({ call, query, now }: PanelRequest, notes: readonly Html[]): Promise<Page> {
+async function machinesPage(request: PanelRequest, notes: readonly Html[]): Promise<Page> {
+  const { call, query, now } = request;
   const asked = askedOf(query);
   const { machines: shown, next, counts } = await call(ListMachines, {}, queryOf(asked));
   const head = html`<div class="head">
@@ -56,7 +57,7 @@ async function machinesPage({ call, query, now }: PanelRequest, notes: readonly 
               )
         }
       </div>
-      ${pager((after) => pathOf({ ...asked, after }), asked.after, next)}
+      ${cursorPager(request, next)}
     </div>`;
   return { ...operatorPage('Machines', '/operator', main, head), scripts: [ASSETS.machinesScript] };
 }

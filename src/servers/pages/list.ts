@@ -9,7 +9,7 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { addressOf, buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { copyButton, partOf, rowTable } from '../../web/panel/parts.ts';
+import { SEARCH_CHARS, copyButton, filterChoice, filterForm, partOf, rowTable } from '../../web/panel/parts.ts';
 import { askFirst, buttonsOf, stateTag, stateWords } from '../../web/panel/state.ts';
 import { agoTag } from '../../web/panel/time.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
@@ -30,7 +30,6 @@ const CARDS = 24;
 const ROWS = 40;
 /** Number of servers from which on the list can be searched and sorted. */
 const MANY = 6;
-const SEARCH_CHARS = 100;
 
 type Summary = ReplyOf<typeof ListMyServers>['my'][number];
 
@@ -94,7 +93,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
         </ul>
       </section>`
     }
-    ${tour.shown} ${servers.length >= MANY && filterForm(request)}
+    ${tour.shown} ${servers.length >= MANY && listFilter(request)}
     <div data-live="list" data-now="${request.now}">
       ${
         search !== '' &&
@@ -134,37 +133,19 @@ function askedOf({ query, isFree }: PanelRequest): { search: string; sort: Sort;
   };
 }
 
-function filterForm(request: PanelRequest): Html {
+function listFilter(request: PanelRequest): Html {
   const { search, sort, isTable } = askedOf(request);
   const sorts = Object.entries(SORTS).filter(([value]) => !(request.isFree && value === 'cost'));
-  return html`<form class="card filter" method="get" action="/servers" role="search" data-search>
-    <div>
-      <label for="q">Search</label>
-      <input
-        id="q"
-        name="q"
-        type="text"
-        value="${search}"
-        maxlength="${SEARCH_CHARS}"
-        autocomplete="off"
-        placeholder="name, tag, address, software or state"
-      />
-    </div>
-    <div>
-      <label for="sort">Sort by</label>
-      <select id="sort" name="sort">
-        ${sorts.map(([value, label]) => html`<option value="${value}" ${value === sort && html`selected`}>${label}</option>`)}
-      </select>
-    </div>
-    <div>
-      <label for="view">Show as</label>
-      <select id="view" name="view">
-        <option value="">Cards</option>
-        <option value="table" ${isTable && html`selected`}>Table</option>
-      </select>
-    </div>
-    <button type="submit" data-plain>Show</button>
-  </form>`;
+  const views = [
+    ['', 'Cards'],
+    ['table', 'Table'],
+  ] as const;
+  return filterForm(
+    '/servers',
+    { value: search, hint: 'name, tag, address, software or state' },
+    html`${filterChoice('sort', 'Sort by', sorts, sort)}
+    ${filterChoice('view', 'Show as', views, isTable ? 'table' : '')}`,
+  );
 }
 
 /** Returns the servers that contain every word of the search, in their name, tags, id, address, software, region or state. */

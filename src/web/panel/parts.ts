@@ -49,6 +49,68 @@ export function chipLinks(
 }
 
 /**
+ * A form that narrows a list. With scripts (`listsScript`), it narrows while its reader types, and the parts marked
+ * `data-live` follow. `here`: the page's path.
+ */
+export function filterForm(
+  here: string,
+  { value, hint }: { value: string; hint: string },
+  choices: Html | false = false,
+): Html {
+  return html`<form class="card filter" method="get" action="${here}" role="search" data-search>
+    <div>
+      <label for="q">Search</label>
+      <input
+        id="q"
+        name="q"
+        type="text"
+        value="${value}"
+        maxlength="${SEARCH_CHARS}"
+        autocomplete="off"
+        placeholder="${hint}"
+      />
+    </div>
+    ${choices}
+    <button type="submit" data-plain>Show</button>
+  </form>`;
+}
+
+/** The length limit of a search. */
+export const SEARCH_CHARS = 100;
+
+/** A choice of a filter. `options`: values and names; '' means all. */
+export function filterChoice(
+  name: string,
+  label: string,
+  options: readonly (readonly [value: string, name: string])[],
+  chosen: string,
+): Html {
+  return html`<div>
+    <label for="${name}">${label}</label>
+    <select id="${name}" name="${name}">
+      ${options.map(([value, text]) => html`<option value="${value}" ${value === chosen && html`selected`}>${text}</option>`)}
+    </select>
+  </div>`;
+}
+
+/** Links to the first and the next page of a list. `next`: where the next page begins, '' on the last. */
+export function cursorPager(request: FormPlace, next: string, labels = ['First page', 'Next page']): Html | false {
+  const link = (after: string, label: string | undefined) => {
+    const query = new URLSearchParams(request.query);
+    query.delete('after');
+    if (after !== '') query.set('after', after);
+    return html`<a class="button second" href="${addressOf({ ...request, query })}">${label}</a>`;
+  };
+  const isFirst = !request.query.has('after');
+  return (
+    (!isFirst || next !== '') &&
+    html`<nav class="pager" aria-label="Pages">
+      ${!isFirst && link('', labels[0])} ${next !== '' && link(next, labels[1])}
+    </nav>`
+  );
+}
+
+/**
  * Returns the requested part of a long list, so that its page stays below 100 KB, and links to the parts before and
  * after it. `key`: the parameter for the part's start, which each list on a page has of its own; `most`: entries per
  * part; `of`: the plural name of entries, for screen readers.
