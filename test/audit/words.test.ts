@@ -54,7 +54,8 @@ test('every recorded action has words for the audit log', (t) => {
 
 test('each kind of action has a name in the filter', (t) => {
   const kinds = new Set(Object.keys(WHAT).map((action) => action.split('.', 1)[0] ?? ''));
-  t.deepEqual(kinds, new Set(Object.keys(KINDS)));
+  const named = new Set(Object.keys(KINDS));
+  t.deepEqual([[...kinds].filter((kind) => !named.has(kind)), [...named].filter((kind) => !kinds.has(kind))], [[], []]);
 });
 
 test('consecutive entries of the same person, action and folder become one line', (t) => {

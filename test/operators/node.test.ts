@@ -191,7 +191,7 @@ test('a server far over its disk quota stops without grace, and is killed if it 
   await it.reach('fast', 'hibernated');
   t.true(it.clock.now() - stopping < 40_000, 'killed before the usual stop limit');
   const actions = (await it.actions('acc_test')).filter((line) => line.includes('server.kill'));
-  t.deepEqual(actions, ['server.kill: system quota']);
+  t.deepEqual(actions, ['server.kill: system quota; ']);
 });
 
 test('50 parallel creates for an account’s last server create exactly one', async (t) => {
