@@ -340,9 +340,14 @@ export const settings = {
   ),
   backupStore: setting(
     'BACKUP_STORE',
-    kind.optional(kind.bucketUrl),
+    kind.optional(kind.archiveStore),
     '',
-    'Off-site store of backups, S3-compatible. Empty: in DATA_DIR.',
+    'Off-site store of backups: restic: and any repository of restic, or a bucket of an S3-compatible store. Empty: in DATA_DIR.',
+  ),
+  resticPassword: secret(
+    'RESTIC_PASSWORD',
+    kind.text,
+    'Password of the repository in BACKUP_STORE. Empty: one is created in DATA_DIR/restic-password.',
   ),
   s3Endpoint: setting('S3_ENDPOINT', kind.optional(kind.webUrl), '', 'Address of that store. Empty: Amazon S3.'),
   s3Region: setting('S3_REGION', kind.code, 'us-east-1', 'Region of the bucket. Most stores except Amazon accept any.'),
@@ -439,8 +444,14 @@ export type Config = Readonly<
   Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> } & {
     /** The credit of the first operator's account. */
     firstCreditMicros: number;
+    /** Variables that restic's backends know, such as credentials. */
+    resticEnvironment: Record<string, string>;
   }
 >;
+
+/** The variables that are passed to restic: its backends' credentials, proxies, and where its programs find files. */
+const FOR_RESTIC =
+  /^(?:AWS|AZURE|B2|GOOGLE|OS|ST|RCLONE)_\w+$|^RESTIC_(?:COMPRESSION|PACK_SIZE|REST_USERNAME|REST_PASSWORD)$|^(?:HOME|TMPDIR|SSH_AUTH_SOCK|SSL_CERT_FILE|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/;
 
 /** A setting is wrong. The message is one sentence for the person who starts the service and contains no secret. */
 export class ConfigError extends Error {
@@ -487,6 +498,11 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
     ...parsed,
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
     defaultServer: parsed.defaultServer ?? '',
+    resticEnvironment: Object.fromEntries(
+      Object.entries(texts).flatMap(([name, text]) =>
+        text !== undefined && FOR_RESTIC.test(name) ? [[name, text]] : [],
+      ),
+    ),
     databaseUrl: parsed.databaseUrl ?? `sqlite:${join(parsed.dataDir, 'dormouse.db')}`,
     mysqlAddress: parsed.mysqlAddress ?? addressOf(parsed.mysqlAdminUrl),
     signupCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? TEST_CREDIT_MICROS.account : 0),

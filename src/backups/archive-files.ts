@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import { filesMissing, keyMissing } from './errors.ts';
 import { archivePath, sizeOf } from './files.ts';
 import type { ByteRange } from './offsite/bucket.ts';
-import { type OffSite, keyIn } from './offsite/offsite.ts';
+import type { OffSite } from './offsite/offsite.ts';
 import { type BackupRow, getBackup } from './rows.ts';
 import { type SealKey, opened, sealedBytes } from './seal.ts';
 
@@ -42,8 +42,9 @@ export class ArchiveFiles {
   }
 
   /** Opens the file of an unencrypted archive on this machine; the caller closes it. Undefined for all others. */
-  async open({ location, sealedBy, serverId, id }: BackupRow): Promise<FileHandle | undefined> {
-    return location === '' && sealedBy === '' ? await opensFile(archivePath(this.#dataDir, serverId, id)) : undefined;
+  async open(row: BackupRow): Promise<FileHandle | undefined> {
+    const isPlain = row.location === '' && row.sealedBy === '';
+    return isPlain ? await opensFile(archivePath(this.#dataDir, row)) : undefined;
   }
 
   async *#readWhole(row: BackupRow, { start, end }: ByteRange): AsyncGenerator<Buffer> {
@@ -60,10 +61,10 @@ export class ArchiveFiles {
 
   async *#readStored(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
     if (row.location !== '') {
-      yield* this.#offSite.bucket(row.location).read(keyIn(row), range);
+      yield* this.#offSite.store(row.location).read(row, range);
       return;
     }
-    await using file = await opensFile(archivePath(this.#dataDir, row.serverId, row.id));
+    await using file = await opensFile(archivePath(this.#dataDir, row));
     if (file === undefined) yield* this.#readStored(await this.#moved(row), range);
     else {
       yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
@@ -71,8 +72,8 @@ export class ArchiveFiles {
   }
 
   async #storedSize(row: BackupRow): Promise<number | undefined> {
-    if (row.location !== '') return (await this.#offSite.bucket(row.location).head(keyIn(row)))?.sizeBytes;
-    const size = await sizeOf(archivePath(this.#dataDir, row.serverId, row.id));
+    if (row.location !== '') return await this.#offSite.store(row.location).sizeOf(row);
+    const size = await sizeOf(archivePath(this.#dataDir, row));
     return size ?? (await this.#storedSize(await this.#moved(row)));
   }
 

@@ -69,7 +69,7 @@ export function createBackupRoom(
   const base = { ...given, at, progress };
   const { store, clock, log, dataDir } = base;
   const files = new ArchiveFiles(store, dataDir, offSite, keys);
-  const archives = createArchives(base, files, disks, { ...archiving, key: keys[0] });
+  const archives = createArchives(base, files, disks, { ...archiving, key: keys[0], format: offSite.format });
   const withPrevious = new Set<string>();
   const uploads = new Uploads(base, offSite);
   const { owner } = archiving;
@@ -100,7 +100,7 @@ export function createBackupRoom(
       const error = 'The service restarted during this backup. Create another one.';
       for (const row of await listBackupsIn(store, 'running')) {
         const fields = { state: 'failed', error, finishedAt: clock.now() } as const;
-        await rm(archivePath(dataDir, row.serverId, row.id), { force: true });
+        await rm(archivePath(dataDir, row), { force: true });
         await store.write((tx) => patchBackup(tx, row, fields, ['running']));
       }
       const all = new Set(await listServerIds(store));

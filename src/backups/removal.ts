@@ -6,6 +6,8 @@ import { getServer } from '../servers/rows.ts';
 import type { Tx } from '../store/store.ts';
 import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
 import type { Tools } from './job.ts';
+import { isRestic } from './offsite/restic.ts';
+import { passOnAdded } from './offsite/rows.ts';
 import * as rows from './rows.ts';
 
 /** Default rules. All zero: every backup is kept. */
@@ -87,6 +89,7 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     await store.write(async (tx) => {
       if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
       await uploads.forget(tx, row);
+      if (isRestic(row.location)) await passOnAdded(tx, row);
       await also(tx);
     });
     await finishDrop(row);
@@ -97,7 +100,7 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     await uploads.cancel({ serverId, id });
     try {
       if (id === rows.PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
-      else await rm(archivePath(dataDir, serverId, id), { force: true });
+      else await rm(archivePath(dataDir, row), { force: true });
     } catch (error) {
       // The backup leaves the list even if its files cannot be removed. An operator is notified of those.
       log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup could not be removed');

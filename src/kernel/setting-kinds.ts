@@ -205,10 +205,13 @@ export const mbByRam = list(/^(?:\d{1,9}:)?\d{1,9}$/)
   .transform((tiers) => tiers.toSorted((a, b) => a.ramMb - b.ramMb))
   .describe('a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480');
 
-/** `s3://bucket` or `s3://bucket/prefix`, without a trailing slash. */
-export const bucketUrl = pattern(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/\w[\w.-]{0,99}){0,10}\/?$/, '')
+/** `s3://bucket` or `s3://bucket/prefix`, without a trailing slash, or `restic:<repository>`. */
+export const archiveStore = pattern(
+  /^(?:s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/\w[\w.-]{0,99}){0,10}\/?|restic:\S{1,500})$/,
+  '',
+)
   .transform((value) => value.replace(/\/$/, ''))
-  .describe('s3://bucket or s3://bucket/prefix');
+  .describe('restic:repository, s3://bucket or s3://bucket/prefix');
 
 /** 256-bit keys in base64, separated by commas or spaces. */
 export const encryptionKeys = list(/^[\w+/-]{43}=?$/)

@@ -14,6 +14,7 @@ export interface Shown {
   error: string;
   note: string;
   sizeBytes: string;
+  addedBytes: string;
   locked: boolean;
   offSite: boolean;
   awaitingOffSite: boolean;

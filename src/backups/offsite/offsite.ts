@@ -4,34 +4,51 @@ import type { Log } from '../../kernel/log.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
 import type { Secret } from '../../store/secret.ts';
-import type { Ref } from '../rows.ts';
+import { isRefused, refused } from '../errors.ts';
+import type { BackupFormat } from '../rows.ts';
+import type { ArchiveStore } from './archive-store.ts';
 import type { Bucket } from './bucket.ts';
+import { type ResticAccess, createRestics, isRestic, withoutCredentials } from './restic.ts';
 import { type BucketPlace, type Doing, createS3, wrongSetting } from './s3.ts';
+import { createS3Archives } from './s3-archives.ts';
 
 /** The place of backups outside the folder. */
 export interface OffSite {
-  /** The place of new backups: `s3://bucket/prefix`; '': the folder. */
+  /** The place of new backups: `s3://bucket/prefix` or `restic:<repository>`, without credentials; '': the folder. */
   location: string;
-  /** Returns the bucket of a location, also of one from earlier settings. Uses the current credentials. */
+  /** The format of new archives. */
+  format: BackupFormat;
+  /** Returns the store of a location, also of one from earlier settings. Uses the current credentials. */
+  store(location: string): ArchiveStore;
+  /** Returns the bucket of an `s3://` location in the same way. */
   bucket(location: string): Bucket;
   /** Same as `StoreCheck.passed` of the place for new backups. */
   passed(): Promise<void>;
 }
 
-/** Opens each bucket on first use. Without `passed`, nothing is checked. */
+/** Opens each store on first use. Without `passed`, nothing is checked. */
 export function createOffSite(
   location: string,
-  open: (place: BucketPlace) => Bucket,
+  openBucket: (place: BucketPlace) => Bucket,
   passed: OffSite['passed'] = async () => {},
+  openRestic?: (location: string) => ArchiveStore,
 ): OffSite {
   const buckets = new Map<string, Bucket>();
+  const stores = new Map<string, ArchiveStore>();
+  const bucket = (of: string): Bucket => {
+    const found = buckets.get(of) ?? openBucket(placeOf(of));
+    buckets.set(of, found);
+    return found;
+  };
   return {
     location,
+    format: isRestic(location) ? 'tar' : 'tar.zst',
     passed,
-    bucket(of) {
-      const bucket = buckets.get(of) ?? open(placeOf(of));
-      buckets.set(of, bucket);
-      return bucket;
+    bucket,
+    store(of) {
+      const found = stores.get(of) ?? (openRestic && isRestic(of) ? openRestic(of) : createS3Archives(bucket(of)));
+      stores.set(of, found);
+      return found;
     },
   };
 }
@@ -42,19 +59,9 @@ export function placeOf(location: string): BucketPlace {
   return { bucket, prefix };
 }
 
-/** Returns the key of a backup's archive. Both ids are ours. */
-export function keyIn({ serverId, id }: Ref): string {
-  return `${serverId}/${id}.tar.zst`;
-}
-
-/** Returns `<server>/<backup>` from an archive's key. */
-export function archiveOf(key: string): string {
-  return key.slice(0, key.indexOf('.'));
-}
-
-/** Reports whether a key has the form of an archive's. */
-export function isArchiveKey(key: string): boolean {
-  return /^[a-z0-9-]+\/\w+\.tar\.zst$/.test(key);
+/** Returns what must exist for archives at a location: the bucket, or the repository. */
+export function rootOf(location: string): string {
+  return isRestic(location) ? location : placeOf(location).bucket;
 }
 
 /**
@@ -70,20 +77,29 @@ export function openOffSite(
     s3PathStyle: 'auto' | 'true' | 'false';
     s3AccessKeyId: string;
     s3SecretAccessKey: string;
-  },
+  } & ResticAccess,
   secret: Secret,
   clock: Clock,
   log: Log,
 ): OffSite & { settled: StoreCheck['settled'] } {
   const endpoint = settings.s3Endpoint ?? '';
-  const location = settings.backupStore ?? '';
+  const location = withoutCredentials(settings.backupStore ?? '');
   const { s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey, s3PathStyle } = settings;
   const pathStyle = s3PathStyle === 'auto' ? endpoint !== '' : s3PathStyle === 'true';
   const open = createS3({ endpoint, region, pathStyle, accessKeyId, secretAccessKey, clock });
-  if (location === '') return { ...createOffSite('', open), settled: async () => {} };
-  const installation = secret.derive('backup-store', location);
-  const check = createStoreCheck({ bucket: open(placeOf(location)), location, endpoint }, installation, log);
-  return { ...createOffSite(location, open, check.passed), settled: check.settled };
+  const restics = createRestics(settings, secret, clock, log);
+  if (location === '')
+    return { ...createOffSite('', open, undefined, (of) => restics.open(of)), settled: async () => {} };
+  const check = isRestic(location)
+    ? createCheck(location, () => restics.check(location), log)
+    : createStoreCheck({ bucket: open(placeOf(location)), location, endpoint }, installationOf(secret, location), log);
+  const { passed, settled } = check;
+  return { ...createOffSite(location, open, passed, (of) => restics.open(of)), settled };
+}
+
+/** Identifies this installation at a place, without revealing its secret. */
+export function installationOf(secret: Secret, location: string): string {
+  return secret.derive('backup-store', location);
 }
 
 /**
@@ -92,7 +108,6 @@ export function openOffSite(
  */
 const OWNER_KEY = 'dormouse-installation';
 const MOST_OWNER_BYTES = 200;
-const REFUSED = 'BACKUP_STORE_REFUSED';
 
 /** The store of new backups. */
 interface CheckedStore {
@@ -117,11 +132,15 @@ interface StoreCheck {
   settled: (patienceMs: number) => Promise<void>;
 }
 
-/** Creates a check, which starts at once. `installation` identifies this one without revealing its secret. */
+/** Creates the check of a bucket, which starts at once. `installation`: see `installationOf`. */
 export function createStoreCheck(store: CheckedStore, installation: string, log: Log): StoreCheck {
+  return createCheck(store.location, () => tryAll(store, installation), log);
+}
+
+function createCheck(location: string, tryOnce: () => Promise<void>, log: Log): StoreCheck {
   let trying: Promise<void> | undefined;
   const passed = () =>
-    (trying ??= tryAll(store, installation).catch((error: unknown) => {
+    (trying ??= tryOnce().catch((error: unknown) => {
       trying = undefined;
       throw error;
     }));
@@ -136,17 +155,12 @@ export function createStoreCheck(store: CheckedStore, installation: string, log:
       } catch (error) {
         if (isRefused(error)) throw error;
         log.warn(
-          { store: store.location, err: error },
+          { store: location, err: error },
           'BACKUP_STORE does not respond correctly: backups stay in the folder until it does',
         );
       }
     },
   };
-}
-
-/** Reports whether the store's settings are wrong, which does not resolve itself. */
-export function isRefused(error: unknown): boolean {
-  return error instanceof StatusError && error.reason === REFUSED;
 }
 
 async function tryAll({ bucket, location, endpoint }: CheckedStore, installation: string): Promise<void> {
@@ -188,8 +202,4 @@ async function contentOf(bucket: Bucket, key: string, bytes: number): Promise<Bu
   const chunks: Buffer[] = [];
   for await (const chunk of bucket.read(key, { start: 0, end: bytes - 1 })) chunks.push(chunk);
   return Buffer.concat(chunks);
-}
-
-function refused(sentence: string, cause?: unknown): StatusError {
-  return new StatusError('FAILED_PRECONDITION', REFUSED, sentence, { cause });
 }

@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
+import type { BackupRow } from '../rows.ts';
 
 /** A backup, or all backups of a server. */
 export interface OneOrAll {
@@ -130,6 +131,19 @@ export async function listKnown(db: Sql, location: string): Promise<Set<string>>
     UNION SELECT "serverId", "backupId" FROM "offsite_removals" WHERE "location" = $1`;
   const found = await db.query<Key>(sql, [location]);
   return new Set(found.map(({ serverId, backupId }) => `${serverId}/${backupId}`));
+}
+
+/**
+ * Keeps account of the space of an off-site backup that is being removed: its pieces may still be used by the next newer
+ * one, so they count there from now on, up to that one's size. One still to be uploaded gets them on top of its size.
+ */
+export async function passOnAdded(tx: Tx, { serverId, location, createdAt, addedBytes }: BackupRow): Promise<void> {
+  const sql = `UPDATE "backups" SET "addedBytes" = CASE
+      WHEN "location" <> '' AND "addedBytes" + CAST($1 AS bigint) > "sizeBytes" THEN "sizeBytes"
+      ELSE "addedBytes" + CAST($1 AS bigint) END
+    WHERE "serverId" = $2 AND "id" = (SELECT "id" FROM "backups" WHERE "serverId" = $2 AND "location" IN ($3, '')
+      AND "state" = 'ready' AND "kind" <> 'previous' AND "createdAt" > $4 ORDER BY "createdAt" LIMIT 1)`;
+  await tx.run(sql, [addedBytes, serverId, location, createdAt]);
 }
 
 /** Oldest first. */

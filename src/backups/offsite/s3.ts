@@ -6,7 +6,7 @@ import { once } from '../../kernel/once.ts';
 import { sleep } from '../../kernel/sleep.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import { filesMissing } from '../errors.ts';
+import { filesMissing, storeAway } from '../errors.ts';
 import type { Bucket, ByteRange, OpenUpload, SentPart } from './bucket.ts';
 
 /** A bucket and our prefix in it. */
@@ -285,12 +285,6 @@ function isGone(error: unknown): boolean {
 /** Reports whether the bucket is missing, from an error of its methods. */
 export function isBucketGone(error: unknown): boolean {
   return ((error as Error).cause as S3Error | undefined)?.name === NO_BUCKET;
-}
-
-/** Returns the error for callers. The log has the cause. */
-function storeAway(cause: unknown): StatusError {
-  const sentence = 'The off-site backup store is not responding correctly. Try again later.';
-  return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', sentence, { cause, retryAfterSeconds: 60 });
 }
 
 /**

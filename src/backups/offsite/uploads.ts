@@ -7,13 +7,15 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Sql } from '../../store/writer.ts';
 import type { Base } from '../base.ts';
+import { isRefused } from '../errors.ts';
 import type { Ref } from '../rows.ts';
-import { type OffSite, archiveOf, isArchiveKey, isRefused, keyIn, placeOf } from './offsite.ts';
+import { type OffSite, rootOf } from './offsite.ts';
 import * as rows from './rows.ts';
-import { isBucketGone } from './s3.ts';
 import { uploadArchive } from './upload.ts';
 
 const CLOSE_MS = 5_000;
+/** The hour of the day, by the machine's time zone, in which the store's space is freed. */
+const QUIET_HOUR = 4;
 
 /**
  * Uploads finished backups from the folder, and removes off-site archives that are no longer needed.
@@ -32,6 +34,7 @@ export class Uploads {
   #isSwept = false;
   #running: Promise<unknown> = Promise.resolve();
   #stopDaily = (): void => {};
+  #stopHourly = (): void => {};
   #stopWatch = (): void => {};
 
   constructor(base: Base, offSite: OffSite) {
@@ -91,6 +94,9 @@ export class Uploads {
       this.#isSwept = false;
       this.kick();
     });
+    this.#stopHourly = every(clock, HOUR_MS, () => {
+      if (this.#offSite.location !== '' && new Date(clock.now()).getHours() === QUIET_HOUR) void this.#compact();
+    });
     this.#running = Promise.all([this.#uploads.run(), this.#removals.run()]);
   }
 
@@ -102,16 +108,29 @@ export class Uploads {
 
   async close(): Promise<void> {
     this.#stopDaily();
+    this.#stopHourly();
     this.#stopWatch();
     this.#closing.abort();
     // Unanswered requests are left to the next process.
     await withTimeout(this.#running, CLOSE_MS, { late: () => undefined });
   }
 
+  /** Frees space in the store. If that fails, the next night tries again. */
+  async #compact(): Promise<void> {
+    try {
+      await this.#offSite.passed();
+      await this.#offSite.store(this.#offSite.location).compact(this.#closing.signal);
+    } catch (error) {
+      if (!this.#closing.signal.aborted)
+        this.#base.log.warn({ err: error }, 'the space of removed backups off site could not be freed yet');
+    }
+  }
+
   async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
     await abortable(this.#offSite.passed(), this.#closing.signal);
     // Runs first, so that no upload of this process counts as an orphan.
-    if (!this.#isSwept && this.#offSite.location !== '') await this.#sweep();
+    if (!this.#isSwept && this.#offSite.location !== '')
+      await this.#offSite.store(this.#offSite.location).sweep(this.#base);
     this.#isSwept = true;
     return await rows.listUploads(this.#base.store);
   }
@@ -122,21 +141,9 @@ export class Uploads {
     return owed;
   }
 
-  /** Ends our uploads without a row, because their parts use space invisibly. */
-  async #sweep(): Promise<void> {
-    const { store, log } = this.#base;
-    const bucket = this.#offSite.bucket(this.#offSite.location);
-    const owned = new Set((await rows.listUploads(store)).map(({ uploadId }) => uploadId));
-    for (const upload of await bucket.uploads('')) {
-      if (owned.has(upload.uploadId) || !isArchiveKey(upload.key)) continue;
-      log.info({ key: upload.key }, 'an unfinished off-site upload of an earlier process is removed');
-      await bucket.abort(upload);
-    }
-  }
-
   /**
-   * Removes an archive off site. If a bucket of earlier settings is missing, its content is gone, so the removal is
-   * done. A missing bucket for new backups must be created again.
+   * Removes an archive off site. If a store of earlier settings is missing, its content is gone, so the removal is
+   * done. A missing store for new backups must be created again.
    */
   async #removeUnlessGone(row: rows.OffsiteRemovalRow): Promise<void> {
     const { store, log } = this.#base;
@@ -144,10 +151,11 @@ export class Uploads {
       await this.#removeOffSite(row);
     } catch (error) {
       const { location, serverId: server, backupId: backup } = row;
-      if (placeOf(location).bucket === placeOf(this.#offSite.location).bucket || !isBucketGone(error)) throw error;
+      if (rootOf(location) === rootOf(this.#offSite.location) || !this.#offSite.store(location).isGone(error))
+        throw error;
       log.warn(
         { server, backup, location },
-        'a bucket of earlier settings no longer exists; the removal of a backup from it is dropped',
+        'a store of earlier settings no longer exists; the removal of a backup from it is dropped',
       );
       await store.write((tx) => rows.deleteRemoval(tx, row));
     }
@@ -159,10 +167,7 @@ export class Uploads {
     const current = this.#current;
     // An upload that began before its removal was recorded could still create the object.
     if (current?.ref.serverId === ref.serverId && current.ref.id === ref.id) await current.ended;
-    const bucket = this.#offSite.bucket(row.location);
-    const key = keyIn(ref);
-    for (const upload of await bucket.uploads(key)) if (upload.key === key) await bucket.abort(upload);
-    await bucket.remove(key);
+    await this.#offSite.store(row.location).remove(ref);
     await at('object-removed');
     await store.write((tx) => rows.deleteRemoval(tx, row));
   }
@@ -321,17 +326,16 @@ export class LeftOver {
   }
 
   /**
-   * Returns the first 10 000 objects under the prefix of new backups, as `<server>/<backup>`; `at`: epoch ms. Empty if
+   * Returns the first 10 000 archives at the place of new backups, as `<server>/<backup>`; `at`: epoch ms. Empty if
    * backups stay in the folder. Rejects with UNAVAILABLE BACKUP_STORE_AWAY, after ten seconds at most.
    */
   async list(): Promise<{ id: string; at: number }[]> {
     const { location } = this.#offSite;
     if (location === '') return [];
-    const objects = await withTimeout(this.#offSite.bucket(location).list(''), LIST_MS);
-    // Queried after the objects, because a backup's row exists before its object.
+    const archives = await withTimeout(this.#offSite.store(location).list(), LIST_MS);
+    // Queried after the archives, because a backup's row exists before its archive.
     const known = await rows.listKnown(this.#base.store, location);
-    const archives = objects.filter(({ key }) => isArchiveKey(key));
-    return archives.map(({ key, at }) => ({ id: archiveOf(key), at })).filter(({ id }) => !known.has(id));
+    return archives.filter(({ id }) => !known.has(id));
   }
 
   /**

@@ -33,6 +33,9 @@ async function opening(
     s3PathStyle: 'auto',
     s3AccessKeyId: options.accessKeyId,
     s3SecretAccessKey: options.secretAccessKey,
+    resticPassword: '',
+    resticEnvironment: {},
+    dataDir: '/nowhere',
     ...fields,
   };
   const secret = { derive: (purpose: string, id: string) => `${installation} ${purpose} ${id}` };
