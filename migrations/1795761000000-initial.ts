@@ -325,7 +325,7 @@ function tables(): Table[] {
       locked: boolean(),
       ...all(text, 'error', 'type', 'version', 'modpackPlatform', 'modpackRef', 'modpackVersion', 'levelName'),
       replacedBy: text().nullable(),
-      ...all(text, 'location', 'sealedBy', 'note', 'label'),
+      ...all(text, 'location', 'note', 'label'),
     }),
     table('backup_mods', {
       serverId: text().primary(),
@@ -339,8 +339,8 @@ function tables(): Table[] {
     table('backup_uploads', {
       serverId: text().primary(),
       backupId: text().primary(),
-      ...all(text, 'location', 'uploadId'),
-      ...all(bigint, 'partBytes', 'at'),
+      location: text(),
+      at: bigint(),
     }).references('backups', { serverId: 'serverId', backupId: 'id' }),
     table('offsite_removals', {
       location: text().primary(),

@@ -338,35 +338,15 @@ export const settings = {
     '20480',
     'Limit of all backups of a server. 0: no limit.',
   ),
-  backupStore: setting(
+  backupStore: secret(
     'BACKUP_STORE',
     kind.optional(kind.archiveStore),
-    '',
-    'Off-site store of backups: restic: and any repository of restic, or a bucket of an S3-compatible store. Empty: in DATA_DIR.',
+    'Off-site store of backups: restic: and any repository of restic. Empty: in DATA_DIR.',
   ),
   resticPassword: secret(
     'RESTIC_PASSWORD',
     kind.text,
     'Password of the repository in BACKUP_STORE. Empty: one is created in DATA_DIR/restic-password.',
-  ),
-  s3Endpoint: setting('S3_ENDPOINT', kind.optional(kind.webUrl), '', 'Address of that store. Empty: Amazon S3.'),
-  s3Region: setting('S3_REGION', kind.code, 'us-east-1', 'Region of the bucket. Most stores except Amazon accept any.'),
-  s3PathStyle: setting(
-    'S3_PATH_STYLE',
-    kind.oneOf('auto', 'true', 'false'),
-    'auto',
-    'Whether the bucket is in the path of a URL instead of its host. auto: if S3_ENDPOINT is set.',
-  ),
-  s3AccessKeyId: secret(
-    'S3_ACCESS_KEY_ID',
-    kind.text,
-    "Empty: the credentials that Amazon's own tools use (AWS_…, ~/.aws, roles).",
-  ),
-  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', kind.text, 'Belongs to S3_ACCESS_KEY_ID.'),
-  backupEncryptionKey: secret(
-    'BACKUP_ENCRYPTION_KEY',
-    kind.encryptionKeys,
-    'Encrypts new backups. If there are several, the first encrypts and all decrypt. Empty: backups are not encrypted.',
   ),
   smtpUrl: secret(
     'SMTP_URL',
@@ -453,6 +433,15 @@ export type Config = Readonly<
 const FOR_RESTIC =
   /^(?:AWS|AZURE|B2|GOOGLE|OS|ST|RCLONE)_\w+$|^RESTIC_(?:COMPRESSION|PACK_SIZE|REST_USERNAME|REST_PASSWORD)$|^(?:HOME|TMPDIR|SSH_AUTH_SOCK|SSL_CERT_FILE|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/;
 
+const REPLACED = [
+  'S3_ENDPOINT',
+  'S3_REGION',
+  'S3_PATH_STYLE',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'BACKUP_ENCRYPTION_KEY',
+] as const;
+
 /** A setting is wrong. The message is one sentence for the person who starts the service and contains no secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -473,6 +462,7 @@ export interface ConfigOptions {
 export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Config {
   const texts = textsOf(env, options);
   refuseMistyped(texts);
+  refuseS3(texts);
   const publicHost = texts[settings.publicHost.name] ?? '';
   if (isIP(publicHost) !== 0)
     throw new ConfigError(
@@ -492,8 +482,6 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
   }
   if (parsed.passwordSignIn === 'operator' && parsed.oidcIssuer === null)
     throw new ConfigError('PASSWORD_SIGN_IN=operator needs OIDC_ISSUER, or most people could not sign in.');
-  if ((parsed.s3AccessKeyId === '') !== (parsed.s3SecretAccessKey === ''))
-    throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together. Set both or neither.');
   return Object.freeze({
     ...parsed,
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
@@ -531,6 +519,16 @@ function refuseMistyped(texts: NodeJS.Dict<string>): void {
     const similar = meantBy(given, unset);
     if (similar !== undefined) throw new ConfigError(`${given} is not a setting. Did you mean ${similar}?`);
   }
+}
+
+/** Refuses the settings of earlier versions that sent backups to S3 themselves. */
+function refuseS3(texts: NodeJS.Dict<string>): void {
+  const isOld = texts[settings.backupStore.name]?.startsWith('s3:') ?? false;
+  const old = isOld ? settings.backupStore.name : REPLACED.find((name) => texts[name] || texts[`${name}_FILE`]);
+  if (old === undefined) return;
+  throw new ConfigError(
+    `${old} is from a version that sent backups to S3 itself. Backups now go to a repository of restic: set BACKUP_STORE=restic:s3:https://host/bucket/prefix, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and remove ${REPLACED.join(', ')}. See "Move from s3://" in docs/backups-off-site.md.`,
+  );
 }
 
 function setting<T>(name: string, kind: kind.Kind<T>, fallback: string, help: string): Setting<T> {

@@ -9,7 +9,6 @@ import { causeOf } from '../access/caller.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServeServer } from '../servers/api/operation.ts';
 import type { Backups } from './backups.ts';
-import { isRestic } from './offsite/restic.ts';
 import type { BackupRow } from './rows.ts';
 
 /** Dependencies of these operations. */
@@ -49,13 +48,10 @@ const Backup = z
     modpackRef: reply.text,
     modpackVersion: reply.text,
     offSite: reply.flag.describe(
-      'Stored in the operator’s off-site store. Until the upload is complete, it is on the service’s own disk.',
+      'Stored in the operator’s off-site store, encrypted. Until the upload is complete, it is on the service’s own disk.',
     ),
     awaitingOffSite: reply.flag.describe(
       'Waiting for its off-site upload, or being uploaded. You can restore and download it already.',
-    ),
-    encrypted: reply.flag.describe(
-      'Encrypted with the operator’s key where it is stored. Downloads are not encrypted.',
     ),
   })
   .meta({ id: 'Backup' });
@@ -247,6 +243,5 @@ function backupView(row: BackupRow, awaiting: ReadonlySet<string>, percent = 0):
     percent,
     offSite,
     awaitingOffSite: awaiting.has(row.id),
-    encrypted: row.sealedBy !== '' || isRestic(row.location),
   };
 }

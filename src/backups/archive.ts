@@ -11,7 +11,6 @@ import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { ArchiveCorrupt } from './errors.ts';
 import { type Archive, packTree } from './pack.ts';
 import type { BackupFormat } from './rows.ts';
-import type { SealKey } from './seal.ts';
 import { type ArchiveFacts, unpackArchive } from './unpack.ts';
 
 /**
@@ -27,7 +26,6 @@ export async function writeArchive(
     signal,
     grow,
     progress,
-    key,
     format = 'tar.zst',
   }: {
     /** Cancels and removes the partial file. */
@@ -36,9 +34,7 @@ export async function writeArchive(
     grow: (bytes: number) => Promise<void>;
     /** Called from time to time with the bytes of files read so far. */
     progress: (treeBytes: number) => void;
-    /** The encryption key; default: none. `sizeBytes` and `sha256` in the result are those before encryption. */
-    key?: SealKey | undefined;
-    /** Plain ones are not encrypted. */
+    /** Default: compressed. */
     format?: BackupFormat;
   },
 ): Promise<Archive> {
@@ -47,7 +43,7 @@ export async function writeArchive(
   try {
     await using file = await open(temp, 'w', 0o640);
     const files = tree ? [file.fd, tree.descriptor] : [file.fd];
-    const input = { hasTree: tree !== undefined, key, format };
+    const input = { hasTree: tree !== undefined, format };
     // The number of files is unlimited; only the signal ends this.
     const limits = { cpuMs: DAY_MS, ahead: 1 };
     let archive: Archive | undefined;

@@ -19,7 +19,6 @@ import { archivePath, exists, siblingsOf } from './files.ts';
 import { type Hold as Place, createLendableMutex } from './lendable-mutex.ts';
 import type { Archive } from './pack.ts';
 import { type BackupFormat, type BackupRow, type Ref, listBackups } from './rows.ts';
-import type { SealKey } from './seal.ts';
 
 /** More concurrent restores than ever occur. */
 const RESTORES_AT_ONCE = 64;
@@ -54,10 +53,9 @@ interface Maker {
   prepare: Place['lend'];
 }
 
-/** A finished archive with its space in the folder and the id of its encryption key ('' if unencrypted). */
+/** A finished archive with the space that it takes in the folder. */
 export interface Made extends Archive {
   addedBytes: number;
-  sealedBy: string;
 }
 
 export type Archives = ReturnType<typeof createArchives>;
@@ -73,15 +71,12 @@ export function createArchives(
   {
     owner,
     quotaBytes,
-    key,
     format,
     withFilesLock,
   }: {
     owner: FileOwner | undefined;
     /** Limit for all backups of a server together; 0: unlimited. */
     quotaBytes: number;
-    /** The encryption key of new archives; undefined: none. */
-    key: SealKey | undefined;
     /** The format of new archives. */
     format: BackupFormat;
     withFilesLock: WithKeyLock;
@@ -113,8 +108,8 @@ export function createArchives(
     const report = percents(progress);
     const read = (bytes: number) => report(bytes, usage?.of(serverId)?.logicalBytes ?? Infinity);
     const write = async (tree?: OpenDirectory): Promise<Made> => {
-      const made = await writeArchive(workers, tree, target, { signal, grow, progress: read, key, format });
-      return { ...made, addedBytes: made.sizeBytes, sealedBy: key?.id ?? '' };
+      const made = await writeArchive(workers, tree, target, { signal, grow, progress: read, format });
+      return { ...made, addedBytes: made.sizeBytes };
     };
     try {
       if (!hasFolder) return await write();

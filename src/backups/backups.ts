@@ -8,7 +8,7 @@ import { getMaintenance } from '../servers/machine-rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import { filesMissing, jobStatus, locked, noArchive, notFound, notReady, superseded } from './errors.ts';
 import { type Orphan, exists, siblingsOf } from './files.ts';
-import type { ByteRange } from './offsite/bucket.ts';
+import type { ByteRange } from './offsite/archive-store.ts';
 import type { Tools } from './job.ts';
 import type { LeftOver } from './offsite/uploads.ts';
 import { countUploads, listUploadsOf } from './offsite/rows.ts';

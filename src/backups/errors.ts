@@ -27,13 +27,6 @@ export function folderMissing(): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'SERVER_FOLDER_MISSING', sentence);
 }
 
-export function keyMissing(id: string, keyId: string): StatusError {
-  const sentence =
-    `This backup is encrypted with a key that the service does not have (key id ${keyId}). ` +
-    'Ask the operator to add the key to BACKUP_ENCRYPTION_KEY.';
-  return new StatusError('FAILED_PRECONDITION', 'BACKUP_KEY_MISSING', sentence, { metadata: { id, keyId } });
-}
-
 const REFUSED = 'BACKUP_STORE_REFUSED';
 
 /** A setting of the off-site store is wrong; the sentence names it. */

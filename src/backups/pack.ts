@@ -6,7 +6,6 @@ import { type ReadEntry, readTree } from '../jail/read-tree.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
 import type { BackupFormat } from './rows.ts';
-import { type SealKey, sealed } from './seal.ts';
 
 /** A finished archive. */
 export interface Archive {
@@ -37,17 +36,7 @@ const [ARCHIVE, TREE] = [4, 5];
 export const packTree = job(
   import.meta.url,
   'packTree',
-  async function* packTree({
-    hasTree,
-    key,
-    format,
-  }: {
-    hasTree: boolean;
-    /** The encryption key; undefined: unencrypted. */
-    key: SealKey | undefined;
-    /** Plain archives are not encrypted. */
-    format: BackupFormat;
-  }): AsyncGenerator<PackStep> {
+  async function* packTree({ hasTree, format }: { hasTree: boolean; format: BackupFormat }): AsyncGenerator<PackStep> {
     const hash = createHash('sha256');
     let [sizeBytes, treeBytes] = [0, 0];
     let [links, firstLink] = [0, ''];
@@ -65,7 +54,7 @@ export const packTree = job(
         yield chunk;
       }
     }
-    for await (const piece of key && !isPlain ? sealed(counted(), key) : counted()) {
+    for await (const piece of counted()) {
       yield { bytes: piece.length, treeBytes };
       writeFileSync(ARCHIVE, piece);
     }

@@ -6,7 +6,6 @@ import { getServer } from '../servers/rows.ts';
 import type { Tx } from '../store/store.ts';
 import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
 import type { Tools } from './job.ts';
-import { isRestic } from './offsite/restic.ts';
 import { passOnAdded } from './offsite/rows.ts';
 import * as rows from './rows.ts';
 
@@ -89,7 +88,7 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     await store.write(async (tx) => {
       if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
       await uploads.forget(tx, row);
-      if (isRestic(row.location)) await passOnAdded(tx, row);
+      if (row.location !== '') await passOnAdded(tx, row);
       await also(tx);
     });
     await finishDrop(row);

@@ -54,10 +54,8 @@ export interface BackupRow extends Ref, ServerSoftware {
   note: string;
   /** For `previous`: fingerprint of the files that replaced it, to detect later changes. */
   replacedBy: string | null;
-  /** The archive's place: '' for the folder, else `s3://bucket/prefix` or `restic:<repository>` without credentials. */
+  /** The archive's place: '' for the folder, else `restic:<repository>` without credentials. */
   location: string;
-  /** The id of its encryption key; '' if unencrypted. */
-  sealedBy: string;
 }
 
 /**
@@ -115,7 +113,6 @@ export const backups = new EntitySchema<BackupRow>({
     levelName: text,
     replacedBy: { ...text, nullable: true },
     location: text,
-    sealedBy: text,
   },
   indices: [{ columns: ['state'] }],
   foreignKeys: [ofServer],
@@ -163,7 +160,7 @@ export const PREVIOUS = 'previous';
 export function emptyBackup({ serverId, id }: Ref, createdAt: number): BackupRow {
   const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
   const sizes = { sizeBytes: 0, addedBytes: 0, treeBytes: 0 };
-  const archive = { finishedAt: null, format: 'tar.zst', ...sizes, sha256: '', location: '', sealedBy: '' } as const;
+  const archive = { finishedAt: null, format: 'tar.zst', ...sizes, sha256: '', location: '' } as const;
   const rest = { locked: false, error: '', note: '', label: '', replacedBy: null };
   return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...software, ...archive, ...rest };
 }

@@ -18,7 +18,6 @@ export interface Shown {
   locked: boolean;
   offSite: boolean;
   awaitingOffSite: boolean;
-  encrypted: boolean;
   version: string;
 }
 

@@ -18,8 +18,6 @@ export interface OnRestic {
   location: string;
   dataDir: string;
   installation?: string;
-  s3AccessKeyId?: string;
-  s3SecretAccessKey?: string;
   /** '': a password is created in the data folder. */
   resticPassword?: string;
   resticEnvironment?: Record<string, string>;
@@ -30,20 +28,12 @@ export function resticPlace(
   given: OnRestic,
   clock: Clock = systemClock,
   log = createLog({ level: 'silent' }),
+  hasArchives = async () => false,
 ): OffSite {
   const { location, installation = 'one', ...rest } = given;
-  const access = { backupStore: location, resticPassword: PASSWORD, resticEnvironment: {}, s3Region: 'us-east-1' };
-  const settings = { ...access, s3AccessKeyId: '', s3SecretAccessKey: '', ...rest };
+  const settings = { backupStore: location, resticPassword: PASSWORD, resticEnvironment: {}, ...rest };
   const restics = createRestics(settings, { derive: (...of) => [installation, ...of].join(' ') }, clock, log);
-  const onlyRestic = () => {
-    throw new Error('not a bucket');
-  };
-  return createOffSite(
-    location,
-    onlyRestic,
-    () => restics.check(location),
-    (of) => restics.open(of),
-  );
+  return createOffSite(location, restics.open, () => restics.check(location, hasArchives));
 }
 
 /** Creates a folder with the settings of a repository in it. */
@@ -64,9 +54,9 @@ export async function restic(on: OnRestic, ...args: string[]): Promise<string> {
 }
 
 /** Starts restic in the same way. */
-export function resticChild({ location, dataDir }: OnRestic, ...args: string[]) {
+export function resticChild({ location, dataDir, resticEnvironment }: OnRestic, ...args: string[]) {
   const repository = { RESTIC_PASSWORD: PASSWORD, RESTIC_REPOSITORY: location.slice('restic:'.length) };
   return spawn('restic', ['--cache-dir', join(dataDir, 'operator'), ...args], {
-    env: { ...process.env, ...repository },
+    env: { ...process.env, ...repository, ...resticEnvironment },
   });
 }

@@ -1,9 +1,8 @@
 import { open, rm } from 'node:fs/promises';
+import { getServer } from '../../servers/rows.ts';
 import type { Base } from '../base.ts';
-import { ArchiveCorrupt } from '../errors.ts';
 import { archivePath, exists } from '../files.ts';
 import { getBackup, patchBackup } from '../rows.ts';
-import { sealedBytes } from '../seal.ts';
 import type { OffSite } from './offsite.ts';
 import * as rows from './rows.ts';
 
@@ -14,21 +13,18 @@ export async function uploadArchive(
   row: rows.BackupUploadRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, dataDir, progress, at } = base;
+  const { store, dataDir, progress, log } = base;
   const ref = { serverId: row.serverId, id: row.backupId };
   const backup = await getBackup(store, ref.serverId, ref.id);
   const path = backup && archivePath(dataDir, backup);
-  if (backup?.state !== 'ready' || path === undefined || !(await exists(path)))
-    return await giveUp(base, row, 'it is not in the folder');
-  const sizeBytes = backup.sealedBy === '' ? backup.sizeBytes : sealedBytes(backup.sizeBytes);
-  let takenBytes: number;
-  try {
-    await using file = await open(path, 'r');
-    takenBytes = await offSite.store(row.location).send(base, { row, backup, file, sizeBytes }, signal);
-  } catch (error) {
-    if (error instanceof ArchiveCorrupt) return await giveUp(base, row, error.message);
-    throw error;
+  if (backup?.state !== 'ready' || path === undefined || !(await exists(path))) {
+    log.error({ server: ref.serverId, backup: ref.id }, 'a backup cannot be uploaded: it is not in the folder');
+    return await store.write((tx) => rows.deleteUpload(tx, row));
   }
+  const accountId = (await getServer(store, ref.serverId))?.accountId ?? '';
+  await using file = await open(path, 'r');
+  const sending = { backup, accountId, at: row.at, file: file.fd };
+  const takenBytes = await offSite.store(row.location).send(base, sending, signal);
   const isMoved = await store.write(async (tx) => {
     if ((await rows.getUpload(tx, row)) === undefined) return false;
     await rows.deleteUpload(tx, row);
@@ -37,14 +33,8 @@ export async function uploadArchive(
     const addedBytes = Math.min(backup.sizeBytes, takenBytes + Math.max(0, extra));
     return await patchBackup(tx, ref, { location: row.location, addedBytes }, ['ready']);
   });
-  await at('upload-stored');
+  await base.at('upload-stored');
   // If the backup is being removed, its recorded removal covers the uploaded copy, too.
   if (isMoved) await rm(path, { force: true });
   progress.publish(ref.serverId, { id: ref.id, state: 'ready', percent: 100 });
-}
-
-async function giveUp({ store, log }: Base, row: rows.BackupUploadRow, reason: string): Promise<void> {
-  const { serverId: server, backupId: backup } = row;
-  log.error({ server, backup, reason }, 'a backup cannot be uploaded off site');
-  await store.write((tx) => rows.deleteUpload(tx, row));
 }

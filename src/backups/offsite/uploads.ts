@@ -9,11 +9,15 @@ import type { Sql } from '../../store/writer.ts';
 import type { Base } from '../base.ts';
 import { isRefused } from '../errors.ts';
 import type { Ref } from '../rows.ts';
-import { type OffSite, rootOf } from './offsite.ts';
+import type { OffSite } from './offsite.ts';
 import * as rows from './rows.ts';
 import { uploadArchive } from './upload.ts';
 
 const CLOSE_MS = 5_000;
+/** Removed by one call of the store. */
+const MOST_REMOVED = 500;
+/** Removals from one location. */
+type Removals = [rows.OffsiteRemovalRow, ...rows.OffsiteRemovalRow[]];
 /** The hour of the day, by the machine's time zone, in which the store's space is freed. */
 const QUIET_HOUR = 4;
 
@@ -21,8 +25,8 @@ const QUIET_HOUR = 4;
  * Uploads finished backups from the folder, and removes off-site archives that are no longer needed.
  *
  * A backup stays in the folder, and can be restored, until its upload is complete and recorded in its row. After any
- * failure or a killed process, an upload resumes with the parts that the bucket has. Pending work is stored as rows and
- * retried until it is done. Removals do not wait for uploads.
+ * failure or a killed process, an upload begins anew; the store already has most of its pieces then. Pending work is
+ * stored as rows and retried until it is done.
  */
 export class Uploads {
   readonly #base: Base;
@@ -31,9 +35,7 @@ export class Uploads {
   readonly #uploads: Queue;
   readonly #removals: Queue;
   #current: { ref: Ref; call: AbortController; ended: Promise<void> } | undefined;
-  #isSwept = false;
   #running: Promise<unknown> = Promise.resolve();
-  #stopDaily = (): void => {};
   #stopHourly = (): void => {};
   #stopWatch = (): void => {};
 
@@ -58,8 +60,8 @@ export class Uploads {
       clock,
       signal,
       list: () => this.#removalsOwed(),
-      keyOf: ({ location, serverId, backupId }) => `${location} ${serverId}/${backupId}`,
-      work: (row) => this.#removeUnlessGone(row),
+      keyOf: ([{ location }]) => location,
+      work: (batch) => this.#removeUnlessGone(batch),
       onFailed,
     });
   }
@@ -90,10 +92,6 @@ export class Uploads {
   start(): void {
     const { store, clock, log } = this.#base;
     this.#stopWatch = watchLateness(store, clock, log);
-    this.#stopDaily = every(clock, DAY_MS, () => {
-      this.#isSwept = false;
-      this.kick();
-    });
     this.#stopHourly = every(clock, HOUR_MS, () => {
       if (this.#offSite.location !== '' && new Date(clock.now()).getHours() === QUIET_HOUR) void this.#compact();
     });
@@ -107,7 +105,6 @@ export class Uploads {
   }
 
   async close(): Promise<void> {
-    this.#stopDaily();
     this.#stopHourly();
     this.#stopWatch();
     this.#closing.abort();
@@ -127,49 +124,38 @@ export class Uploads {
   }
 
   async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
-    await abortable(this.#offSite.passed(), this.#closing.signal);
-    // Runs first, so that no upload of this process counts as an orphan.
-    if (!this.#isSwept && this.#offSite.location !== '')
-      await this.#offSite.store(this.#offSite.location).sweep(this.#base);
-    this.#isSwept = true;
-    return await rows.listUploads(this.#base.store);
-  }
-
-  async #removalsOwed(): Promise<rows.OffsiteRemovalRow[]> {
-    const owed = await rows.listRemovals(this.#base.store);
+    const owed = await rows.listUploads(this.#base.store);
     if (owed.length > 0) await abortable(this.#offSite.passed(), this.#closing.signal);
     return owed;
   }
 
-  /**
-   * Removes an archive off site. If a store of earlier settings is missing, its content is gone, so the removal is
-   * done. A missing store for new backups must be created again.
-   */
-  async #removeUnlessGone(row: rows.OffsiteRemovalRow): Promise<void> {
-    const { store, log } = this.#base;
-    try {
-      await this.#removeOffSite(row);
-    } catch (error) {
-      const { location, serverId: server, backupId: backup } = row;
-      if (rootOf(location) === rootOf(this.#offSite.location) || !this.#offSite.store(location).isGone(error))
-        throw error;
-      log.warn(
-        { server, backup, location },
-        'a store of earlier settings no longer exists; the removal of a backup from it is dropped',
-      );
-      await store.write((tx) => rows.deleteRemoval(tx, row));
-    }
+  /** Returns the pending removals of each location, up to MOST_REMOVED. */
+  async #removalsOwed(): Promise<Removals[]> {
+    const owed = await rows.listRemovals(this.#base.store);
+    if (owed.length > 0) await abortable(this.#offSite.passed(), this.#closing.signal);
+    const batches = Object.values(Object.groupBy(owed, ({ location }) => location)) as Removals[];
+    return batches.map((batch) => batch.slice(0, MOST_REMOVED) as Removals);
   }
 
-  async #removeOffSite(row: rows.OffsiteRemovalRow): Promise<void> {
-    const { store, at } = this.#base;
-    const ref = { serverId: row.serverId, id: row.backupId };
-    const current = this.#current;
-    // An upload that began before its removal was recorded could still create the object.
-    if (current?.ref.serverId === ref.serverId && current.ref.id === ref.id) await current.ended;
-    await this.#offSite.store(row.location).remove(ref);
-    await at('object-removed');
-    await store.write((tx) => rows.deleteRemoval(tx, row));
+  /**
+   * Removes archives off site. If a store of earlier settings is missing, its content is gone, so the removal is done. A
+   * missing store for new backups must be created again.
+   */
+  async #removeUnlessGone(batch: Removals): Promise<void> {
+    const { store, log, at } = this.#base;
+    const [{ location }] = batch;
+    const archives = this.#offSite.store(location);
+    try {
+      await archives.remove(batch.map(({ serverId, backupId: id }) => ({ serverId, id })));
+      await at('object-removed');
+    } catch (error) {
+      if (location === this.#offSite.location || !archives.isGone(error)) throw error;
+      log.warn({ location }, 'a store of earlier settings no longer exists; removals of backups from it are dropped');
+    }
+    await store.write(async (tx) => {
+      for (const row of batch) await rows.deleteRemoval(tx, row);
+    });
+    if (batch.length === MOST_REMOVED) this.#removals.kick();
   }
 
   async #uploadUnlessCancelled(listed: rows.BackupUploadRow): Promise<void> {

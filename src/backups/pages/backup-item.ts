@@ -83,14 +83,11 @@ function about({
   treeBytes,
   offSite,
   awaitingOffSite,
-  encrypted,
   ...software
 }: Backup): string[] {
   const added = addedBytes === sizeBytes ? '' : `${sizeText(addedBytes)} added, `;
   const sizes = state === 'ready' ? [`${added}${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
-  const place = [offSite && 'off site', awaitingOffSite && 'uploading off site', encrypted && 'encrypted'].filter(
-    (part) => part !== false,
-  );
+  const place = [offSite && 'off site', awaitingOffSite && 'uploading off site'].filter((part) => part !== false);
   return [label || (KINDS[kind] ?? kind), ...sizes, ...place, softwareText(software)].filter((part) => part !== '');
 }
 
