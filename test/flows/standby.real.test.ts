@@ -250,7 +250,9 @@ test.serial(
   async (t) => {
     t.timeout(300_000);
     // A silent off-site store delays neither a start nor a takeover for long.
-    const store = isHere('restic') ? { BACKUP_STORE: `restic:rest:${await silentStore(t)}/` } : {};
+    const store: Record<string, string> = isHere('restic')
+      ? { BACKUP_STORE: `restic:rest:${await silentStore(t)}/` }
+      : {};
     const pair = await standbyPair(t, { PROXY: 'child', LOG_LEVEL: 'info', ...store }, PROGRAM);
     const first = await serving(t, pair);
     const hasWaited = ({ said }: Instance) =>

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { createRestic } from '../../../src/backups/offsite/restic-process.ts';
 import { KEY_SCOPES } from '../../../src/http/scopes.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { MIB } from '../../../src/kernel/units.ts';
@@ -10,6 +11,7 @@ import type { ApiUnderTest } from '../../support/api-harness.ts';
 import { fewAtATime } from '../../support/few.ts';
 import { isHere } from '../../support/needs.ts';
 import { type OnRestic, restic, resticChild, resticFolder, resticPlace } from '../../support/restic.ts';
+import { silentStore } from '../../support/s3.ts';
 import { plant, treeOf } from '../../support/tree.ts';
 import { type Shown, backUp, filesOf, find, restore, rootOf, sleeping } from '../parts.ts';
 
@@ -216,3 +218,17 @@ async function sizeOf(folder: string): Promise<number> {
   );
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }
+
+testReal('a missing repository that has backups is not created anew, and restic without an answer ends', async (t) => {
+  const on = await resticFolder(t);
+  const missing = resticPlace(on, undefined, createLog({ level: 'silent' }), async () => true);
+  t.like(await t.throwsAsync(missing.passed()), { reason: 'BACKUP_STORE_AWAY' });
+  await t.throwsAsync(stat(join(on.folder, 'repository')));
+  const { start } = createRestic({
+    backupStore: null,
+    resticPassword: 'p',
+    resticEnvironment: {},
+    dataDir: on.dataDir,
+  })(`restic:rest:${await silentStore(t)}/`);
+  await t.throwsAsync(start(['cat', 'config'], { limitMs: 500 }).ended, { message: /made no progress for 0.5 s/ });
+});

@@ -16,7 +16,7 @@ interface Far {
   /** The store of earlier settings. */
   old: FakeArchiveStore;
   /** Advances the clock until the backup is off site. */
-  arrives(id: string): Promise<void>;
+  arrives: (id: string) => Promise<void>;
 }
 
 async function far(t: ExecutionContext, free?: FreeDisk, passed?: OffSite['passed']): Promise<Far> {
