@@ -175,11 +175,13 @@ testReal(
     // It reports progress once it has its lock: two programs that lock at the same time both give up.
     await once(using.stdout, 'data');
     const [lock = ''] = await readdir(locks);
-    const logged = it.logged.length;
+    const removing = resticPlace(on)
+      .store(on.location)
+      .remove([{ serverId: 'lobby', id }]);
+    const error = await t.throwsAsync<Error & { reason?: string }>(removing);
+    t.is(error?.reason, 'BACKUP_STORE_AWAY');
+    t.regex(String((error?.cause as Error).message), /already locked by PID/);
     await it.ok('POST', `/v1/servers/lobby/backups/${id}:delete`);
-    await it.until(() =>
-      it.logged.slice(logged).some((line) => line.includes('could not be uploaded off site or removed')),
-    );
     t.deepEqual(await stored(), [id]);
     t.true((await readdir(locks)).includes(lock));
     using.kill('SIGKILL');
