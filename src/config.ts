@@ -429,9 +429,9 @@ export type Config = Readonly<
   }
 >;
 
-/** The variables that are passed to restic: its backends' credentials, proxies, and where its programs find files. */
+/** The variables that are passed to restic: its backends' credentials, proxies, and where its programs are and find files. */
 const FOR_RESTIC =
-  /^(?:AWS|AZURE|B2|GOOGLE|OS|ST|RCLONE)_\w+$|^RESTIC_(?:COMPRESSION|PACK_SIZE|REST_USERNAME|REST_PASSWORD)$|^(?:HOME|TMPDIR|SSH_AUTH_SOCK|SSL_CERT_FILE|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/;
+  /^(?:AWS|AZURE|B2|GOOGLE|OS|ST|RCLONE)_\w+$|^RESTIC_(?:COMPRESSION|PACK_SIZE|REST_USERNAME|REST_PASSWORD)$|^(?:PATH|HOME|TMPDIR|SSH_AUTH_SOCK|SSL_CERT_FILE|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/;
 
 const REPLACED = [
   'S3_ENDPOINT',

@@ -64,8 +64,8 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     const known = await store.query<rows.Ref & { location: string; state: rows.BackupState }>(
       'SELECT "serverId", "id", "location", "state" FROM "backups"',
     );
-    const inFolder = new Map(known.map((row) => [keyOf(row), row.location === '' && row.state !== 'failed']));
-    const found = await sweepArchives(dataDir, (serverId, id) => inFolder.get(keyOf({ serverId, id })));
+    const inFolder = new Map(known.map((row) => [rows.keyOf(row), row.location === '' && row.state !== 'failed']));
+    const found = await sweepArchives(dataDir, (serverId, id) => inFolder.get(rows.keyOf({ serverId, id })));
     if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives without a backup were found');
     return found;
   }
@@ -125,9 +125,4 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     },
     orphans: (): readonly Orphan[] => leftOver,
   };
-}
-
-/** Returns a key that is unique among the backups of all servers. */
-export function keyOf({ serverId, id }: rows.Ref): string {
-  return `${serverId}/${id}`;
 }

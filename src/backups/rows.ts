@@ -26,6 +26,11 @@ export interface Ref {
   id: string;
 }
 
+/** Returns a key that is unique among the backups of all servers. */
+export function keyOf({ serverId, id }: Ref): string {
+  return `${serverId}/${id}`;
+}
+
 /** The format of an archive: compressed with Zstandard, or plain for stores that compress and share pieces themselves. */
 export type BackupFormat = 'tar.zst' | 'tar';
 

@@ -79,14 +79,14 @@ export function createRestic(settings: ResticAccess): (location: string) => Rest
     const given = backupStore !== null && withoutCredentials(backupStore) === location ? backupStore : location;
     const repository = given.slice(PREFIX.length);
     return {
-      PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+      PATH: '/usr/bin:/bin',
       ...settings.resticEnvironment,
       ...(resticPassword === ''
         ? { RESTIC_PASSWORD_FILE: passwordFileOf(settings) }
         : { RESTIC_PASSWORD: resticPassword }),
       RESTIC_REPOSITORY: repository,
       RESTIC_CACHE_DIR: resolve(join(settings.dataDir, 'restic-cache')),
-      // If this process is killed, restic ends with the next line of progress, which nobody reads.
+      // If this process is killed, restic ends when it next reports progress.
       RESTIC_PROGRESS_FPS: '2',
     };
   }

@@ -8,8 +8,7 @@ import { HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Secret } from '../../store/secret.ts';
 import { filesMissing, refused, storeAway } from '../errors.ts';
 import type { Base } from '../base.ts';
-import { keyOf } from '../removal.ts';
-import type { Ref } from '../rows.ts';
+import { type Ref, keyOf } from '../rows.ts';
 import type { ArchiveStore, ByteRange, Sending } from './archive-store.ts';
 import { type Restic, type ResticAccess, createRestic, isSaid, passwordFileOf } from './restic-process.ts';
 
