@@ -26,6 +26,10 @@ RUN node src/bundle.js && rm -rf node_modules/esbuild node_modules/@esbuild node
 
 FROM node:24-bookworm-slim
 WORKDIR /opt/dormouse
+# Backups in repositories (BACKUP_STORE=restic:…), and the authorities that its backends trust.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends ca-certificates openssh-client restic \
+ && rm -rf /var/lib/apt/lists/*
 # Reached through published ports, so it listens on more than this container's loopback.
 ENV NODE_ENV=production HTTP_HOST=0.0.0.0 DATA_DIR=/data
 # A new volume takes the folder's owner.

@@ -321,12 +321,13 @@ function tables(): Table[] {
       state: text().index(),
       createdAt: bigint(),
       finishedAt: bigint().nullable(),
-      ...all(bigint, 'sizeBytes', 'treeBytes'),
+      format: text(),
+      ...all(bigint, 'sizeBytes', 'addedBytes', 'treeBytes'),
       sha256: text(),
       locked: boolean(),
       ...all(text, 'error', 'type', 'version', 'modpackPlatform', 'modpackRef', 'modpackVersion', 'levelName'),
       replacedBy: text().nullable(),
-      ...all(text, 'location', 'sealedBy', 'note', 'label'),
+      ...all(text, 'location', 'note', 'label'),
     }),
     table('backup_mods', {
       serverId: text().primary(),
@@ -340,8 +341,8 @@ function tables(): Table[] {
     table('backup_uploads', {
       serverId: text().primary(),
       backupId: text().primary(),
-      ...all(text, 'location', 'uploadId'),
-      ...all(bigint, 'partBytes', 'at'),
+      location: text(),
+      at: bigint(),
     }).references('backups', { serverId: 'serverId', backupId: 'id' }),
     table('offsite_removals', {
       location: text().primary(),

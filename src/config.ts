@@ -338,30 +338,15 @@ export const settings = {
     '20480',
     'Limit of all backups of a server. 0: no limit.',
   ),
-  backupStore: setting(
+  backupStore: secret(
     'BACKUP_STORE',
-    kind.optional(kind.bucketUrl),
-    '',
-    'Off-site store of backups, S3-compatible. Empty: in DATA_DIR.',
+    kind.optional(kind.archiveStore),
+    'Off-site store of backups: restic: and any repository of restic. Empty: in DATA_DIR.',
   ),
-  s3Endpoint: setting('S3_ENDPOINT', kind.optional(kind.webUrl), '', 'Address of that store. Empty: Amazon S3.'),
-  s3Region: setting('S3_REGION', kind.code, 'us-east-1', 'Region of the bucket. Most stores except Amazon accept any.'),
-  s3PathStyle: setting(
-    'S3_PATH_STYLE',
-    kind.oneOf('auto', 'true', 'false'),
-    'auto',
-    'Whether the bucket is in the path of a URL instead of its host. auto: if S3_ENDPOINT is set.',
-  ),
-  s3AccessKeyId: secret(
-    'S3_ACCESS_KEY_ID',
+  resticPassword: secret(
+    'RESTIC_PASSWORD',
     kind.text,
-    "Empty: the credentials that Amazon's own tools use (AWS_…, ~/.aws, roles).",
-  ),
-  s3SecretAccessKey: secret('S3_SECRET_ACCESS_KEY', kind.text, 'Belongs to S3_ACCESS_KEY_ID.'),
-  backupEncryptionKey: secret(
-    'BACKUP_ENCRYPTION_KEY',
-    kind.encryptionKeys,
-    'Encrypts new backups. If there are several, the first encrypts and all decrypt. Empty: backups are not encrypted.',
+    'Password of the repository in BACKUP_STORE. Empty: one is created in DATA_DIR/restic-password.',
   ),
   smtpUrl: secret(
     'SMTP_URL',
@@ -439,8 +424,23 @@ export type Config = Readonly<
   Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> } & {
     /** The credit of the first operator's account. */
     firstCreditMicros: number;
+    /** Variables that restic's backends know, such as credentials. */
+    resticEnvironment: Record<string, string>;
   }
 >;
+
+/** The variables that are passed to restic: its backends' credentials, proxies, and where its programs are and find files. */
+const FOR_RESTIC =
+  /^(?:AWS|AZURE|B2|GOOGLE|OS|ST|RCLONE)_\w+$|^RESTIC_(?:COMPRESSION|PACK_SIZE|REST_USERNAME|REST_PASSWORD)$|^(?:PATH|HOME|TMPDIR|SSH_AUTH_SOCK|SSL_CERT_FILE|(?:HTTPS?|NO)_PROXY|(?:https?|no)_proxy)$/;
+
+const REPLACED = [
+  'S3_ENDPOINT',
+  'S3_REGION',
+  'S3_PATH_STYLE',
+  'S3_ACCESS_KEY_ID',
+  'S3_SECRET_ACCESS_KEY',
+  'BACKUP_ENCRYPTION_KEY',
+] as const;
 
 /** A setting is wrong. The message is one sentence for the person who starts the service and contains no secret. */
 export class ConfigError extends Error {
@@ -462,6 +462,7 @@ export interface ConfigOptions {
 export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Config {
   const texts = textsOf(env, options);
   refuseMistyped(texts);
+  refuseS3(texts);
   const publicHost = texts[settings.publicHost.name] ?? '';
   if (isIP(publicHost) !== 0)
     throw new ConfigError(
@@ -481,12 +482,15 @@ export function loadConfig(env?: NodeJS.ProcessEnv, options?: ConfigOptions): Co
   }
   if (parsed.passwordSignIn === 'operator' && parsed.oidcIssuer === null)
     throw new ConfigError('PASSWORD_SIGN_IN=operator needs OIDC_ISSUER, or most people could not sign in.');
-  if ((parsed.s3AccessKeyId === '') !== (parsed.s3SecretAccessKey === ''))
-    throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together. Set both or neither.');
   return Object.freeze({
     ...parsed,
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
     defaultServer: parsed.defaultServer ?? '',
+    resticEnvironment: Object.fromEntries(
+      Object.entries(texts).flatMap(([name, text]) =>
+        text !== undefined && FOR_RESTIC.test(name) ? [[name, text]] : [],
+      ),
+    ),
     databaseUrl: parsed.databaseUrl ?? `sqlite:${join(parsed.dataDir, 'dormouse.db')}`,
     mysqlAddress: parsed.mysqlAddress ?? addressOf(parsed.mysqlAdminUrl),
     signupCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? TEST_CREDIT_MICROS.account : 0),
@@ -515,6 +519,16 @@ function refuseMistyped(texts: NodeJS.Dict<string>): void {
     const similar = meantBy(given, unset);
     if (similar !== undefined) throw new ConfigError(`${given} is not a setting. Did you mean ${similar}?`);
   }
+}
+
+/** Refuses the settings of earlier versions that sent backups to S3 themselves. */
+function refuseS3(texts: NodeJS.Dict<string>): void {
+  const isOld = texts[settings.backupStore.name]?.startsWith('s3:') ?? false;
+  const old = isOld ? settings.backupStore.name : REPLACED.find((name) => texts[name] || texts[`${name}_FILE`]);
+  if (old === undefined) return;
+  throw new ConfigError(
+    `${old} is from a version that sent backups to S3 itself. Backups now go to a repository of restic: set BACKUP_STORE=restic:s3:https://host/bucket/prefix, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and remove ${REPLACED.join(', ')}. See "Move from s3://" in docs/backups-off-site.md.`,
+  );
 }
 
 function setting<T>(name: string, kind: kind.Kind<T>, fallback: string, help: string): Setting<T> {

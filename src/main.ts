@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { type App, startApp } from './app.ts';
+import { withoutCredentials } from './backups/offsite/restic-process.ts';
 import { OPERATIONS } from './reference.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { installationOf } from './engines/game-host.ts';
@@ -95,7 +96,7 @@ async function withStore<Result>(config: Config, work: (store: Store) => Promise
 }
 
 async function backUp(config: Config, target: string): Promise<string> {
-  const { dataDir, databaseUrl, backupStore, backupEncryptionKey } = config;
+  const { dataDir, databaseUrl, backupStore } = config;
   const { hasSettings } = await backupService({ dataDir, databaseUrl, envFile: ENV_FILE }, target, Date.now());
   const backups = `${dataDir}/backups`;
   const said = [
@@ -105,9 +106,7 @@ async function backUp(config: Config, target: string): Promise<string> {
     `Servers' files are in ${dataDir}/servers. Copy them too.`,
     backupStore === null
       ? `Servers' backups are in ${backups}. Copy them too.`
-      : `Servers' backups are in ${backupStore} and stay there. Also copy ${backups}, which contains the backups that are not uploaded yet. If S3_ACCESS_KEY_ID and the other settings of the store are not in ${ENV_FILE}, keep them separately.`,
-    backupEncryptionKey.length > 0 &&
-      `Backups cannot be read without BACKUP_ENCRYPTION_KEY. If it is not in ${ENV_FILE}, keep it separately.`,
+      : `Servers' backups are in ${withoutCredentials(backupStore)} and stay there. Also copy ${backups}, which contains the backups that are not uploaded yet. If RESTIC_PASSWORD and the credentials of the store are not in ${ENV_FILE}, keep them separately.`,
   ];
   return `${said.filter(Boolean).join(' ')}\n`;
 }
@@ -122,7 +121,7 @@ async function restore({ dataDir, databaseUrl, dockerHost }: Config, archive = '
     !databaseUrl.startsWith('sqlite:') &&
       `The database is in the PostgreSQL of DATABASE_URL. Check that ${ENV_FILE} has the same DATABASE_URL.`,
   ];
-  return `${said.filter(Boolean).join(' ')} Copy servers' files back to ${dataDir}/servers, and backups to ${dataDir}/backups. Backups in an off-site store stay there and need the same S3_… settings and BACKUP_ENCRYPTION_KEY. Then run npm start.\n`;
+  return `${said.filter(Boolean).join(' ')} Copy servers' files back to ${dataDir}/servers, and backups to ${dataDir}/backups. Backups in an off-site store stay there and need the same RESTIC_PASSWORD and credentials. Then run npm start.\n`;
 }
 
 /** Closes the running or starting service on a signal. */

@@ -76,7 +76,7 @@ export async function openOutside(config: Config, { waiting, onLost, clock, log,
     profiles: createMojangProfiles(config.mojangApiUrl, clock),
     // Child processes live within this process's limits, containers do not.
     probe: createMachineProbe(dataDir, gameHost.engine.kind === 'process'),
-    offSite: openOffSite(config, secret, clock, log),
+    offSite: openOffSite(config, secret, store, clock, log),
     checkout: await openCheckout(config, log),
   };
 }

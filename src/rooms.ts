@@ -1,5 +1,4 @@
 import { createBackupRoom, openBackups } from './backups/open.ts';
-import { sealKeyOf } from './backups/seal.ts';
 import { billingFeature, openBilling } from './billing/open.ts';
 import type { Config } from './config.ts';
 import { openDatabases } from './databases/open.ts';
@@ -180,7 +179,6 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     {
       owner,
       quotaBytes: settings.backupQuotaMb * MIB,
-      keys: settings.backupEncryptionKey.map(sealKeyOf),
       offSite: outside.offSite,
       withFilesLock,
     },

@@ -132,20 +132,24 @@ test('a secret can be read from a file of its own, but not set in two places', (
   t.throws(() => loadConfig({ STRIPE_SECRET_KY_FILE: file }, none), { message: /Did you mean STRIPE_SECRET_KEY_FILE/ });
 });
 
-test('the off-site backup store and its encryption keys are read from settings and validated', (t) => {
-  const key = Buffer.alloc(32, 1);
-  const keys = `${key.toString('base64')},${Buffer.alloc(32, 2).toString('base64url')}`;
-  const given = { BACKUP_STORE: 's3://worlds/dormouse/', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' };
-  const config = loadConfig({ ...given, BACKUP_ENCRYPTION_KEY: keys }, none);
-  t.is(config.backupStore, 's3://worlds/dormouse');
-  t.deepEqual(config.backupEncryptionKey, [key, Buffer.alloc(32, 2)]);
-  t.deepEqual([loadConfig({}, none).backupStore, loadConfig({}, none).backupEncryptionKey], [null, []]);
-  for (const store of ['worlds', 's3://', 's3://a//b', 's3://worlds/../other', 'https://worlds'])
-    t.throws(() => loadConfig({ BACKUP_STORE: store }, none), { message: /BACKUP_STORE/ }, store);
-  t.throws(() => loadConfig({ S3_ACCESS_KEY_ID: 'a' }, none), { message: /belong together/ });
-  const short = Buffer.alloc(31).toString('base64');
-  const error = t.throws(() => loadConfig({ BACKUP_ENCRYPTION_KEY: short }, none), { message: /openssl rand/ });
-  t.false(error?.message.includes(short));
+test('the off-site store of backups is a repository of restic, and settings of the former S3 stores are refused', (t) => {
+  const given = {
+    BACKUP_STORE: 'restic:s3:https://host/bucket/',
+    AWS_SECRET_ACCESS_KEY: 'b',
+    RESTIC_COMPRESSION: 'max',
+  };
+  const config = loadConfig({ ...given, STRIPE_SECRET_KEY: 'c' }, none);
+  t.is(config.backupStore, 'restic:s3:https://host/bucket');
+  t.deepEqual(config.resticEnvironment, { AWS_SECRET_ACCESS_KEY: 'b', RESTIC_COMPRESSION: 'max' });
+  t.is(loadConfig({}, none).backupStore, null);
+  for (const store of ['worlds', 'restic:', 'restic:a b', 'https://worlds'])
+    t.throws(() => loadConfig({ BACKUP_STORE: store }, none), { message: /BACKUP_STORE must be restic:/ }, store);
+  for (const old of [
+    { BACKUP_STORE: 's3://worlds' },
+    { S3_SECRET_ACCESS_KEY: 'x' },
+    { BACKUP_ENCRYPTION_KEY_FILE: 'f' },
+  ])
+    t.throws(() => loadConfig(old, none), { message: /BACKUP_STORE=restic:s3:.*Move from s3/ }, Object.keys(old)[0]);
 });
 
 test('a sign-in provider needs its client and an encrypted address, and passwords can be off only beside one', (t) => {

@@ -24,6 +24,10 @@ const Backup = z
     serverId: reply.text,
     createdAt: reply.timestamp,
     sizeBytes: reply.int64.describe('Size of the archive.'),
+    addedBytes: reply.int64.describe(
+      'The space that it takes: its size, or what it added to a store that keeps only differences. Counts against the quota.',
+    ),
+    format: reply.text.describe('`tar.zst` (compressed with Zstandard) or `tar`. Further values may be added.'),
     state: reply.text.describe('`queued`, `running`, `ready` or `failed`. Further values may be added.'),
     kind: reply.text.describe(
       '`manual`, `schedule`, `install`, `reset`, `restore` or `previous`. Further values may be added.',
@@ -44,13 +48,10 @@ const Backup = z
     modpackRef: reply.text,
     modpackVersion: reply.text,
     offSite: reply.flag.describe(
-      'Stored in the operator’s off-site store. Until the upload is complete, it is on the service’s own disk.',
+      'Stored in the operator’s off-site store, encrypted. Until the upload is complete, it is on the service’s own disk.',
     ),
     awaitingOffSite: reply.flag.describe(
       'Waiting for its off-site upload, or being uploaded. You can restore and download it already.',
-    ),
-    encrypted: reply.flag.describe(
-      'Encrypted with the operator’s key where it is stored. Downloads are not encrypted.',
     ),
   })
   .meta({ id: 'Backup' });
@@ -144,7 +145,7 @@ export const DownloadBackup = operation({
   path: '/v1/servers/{id}/backups/{backupId}:download',
   summary: 'Download a backup',
   description:
-    'Returns the archive, a tar compressed with Zstandard. Supports `Range`, and `If-Range` with the `ETag`. ' +
+    'Returns the archive, a tar compressed with Zstandard, or a plain tar if `format` says so. Supports `Range`, and `If-Range` with the `ETag`. ' +
     '`Repr-Digest` is the SHA-256 of the archive (RFC 9530). Passwords in `server.properties` are masked with ' +
     'asterisks.',
   params: BackupParams,
@@ -209,9 +210,9 @@ export const backupOperations = ({ serveServer, backups, transferSlots }: Needs)
     const release = transferSlots.take(principal, 'transfer');
     try {
       const { backup, read } = await backups.archive(params.id, params.backupId);
-      const { sizeBytes, sha256, finishedAt, createdAt } = backup;
+      const { format, sizeBytes, sha256, finishedAt, createdAt } = backup;
       return {
-        filename: `${params.id}-${new Date(createdAt).toISOString().slice(0, 10)}.tar.zst`,
+        filename: `${params.id}-${new Date(createdAt).toISOString().slice(0, 10)}.${format}`,
         sizeBytes,
         version: sha256,
         modifiedAt: finishedAt ?? createdAt,
@@ -237,5 +238,10 @@ export const backupOperations = ({ serveServer, backups, transferSlots }: Needs)
 /** `awaiting`: ids of the backups still to be uploaded. */
 function backupView(row: BackupRow, awaiting: ReadonlySet<string>, percent = 0): z.input<typeof Backup> {
   const offSite = row.location !== '';
-  return { ...row, percent, offSite, awaitingOffSite: awaiting.has(row.id), encrypted: row.sealedBy !== '' };
+  return {
+    ...row,
+    percent,
+    offSite,
+    awaitingOffSite: awaiting.has(row.id),
+  };
 }

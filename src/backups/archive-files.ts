@@ -2,68 +2,47 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { KIB } from '../kernel/units.ts';
 import type { Store } from '../store/store.ts';
-import { filesMissing, keyMissing } from './errors.ts';
+import { filesMissing } from './errors.ts';
 import { archivePath, sizeOf } from './files.ts';
-import type { ByteRange } from './offsite/bucket.ts';
-import { type OffSite, keyIn } from './offsite/offsite.ts';
+import type { ByteRange } from './offsite/archive-store.ts';
+import type { OffSite } from './offsite/offsite.ts';
 import { type BackupRow, getBackup } from './rows.ts';
-import { type SealKey, opened, sealedBytes } from './seal.ts';
 
 const CHUNK_BYTES = 512 * KIB;
 
-/** Finished archives, wherever they are stored. Encrypted ones are decrypted when read. */
+/** Finished archives, wherever they are stored. */
 export class ArchiveFiles {
   readonly #store: Store;
   readonly #dataDir: string;
   readonly #offSite: OffSite;
-  readonly #keys: readonly SealKey[];
 
-  /** `keys`: all keys that existing archives may be encrypted with. */
-  constructor(store: Store, dataDir: string, offSite: OffSite, keys: readonly SealKey[]) {
+  constructor(store: Store, dataDir: string, offSite: OffSite) {
     this.#store = store;
     this.#dataDir = dataDir;
     this.#offSite = offSite;
-    this.#keys = keys;
   }
 
   /** Rejects with BACKUP_FILE_MISSING if the archive is missing or its size differs, and with the errors of `read`. */
   async require(row: BackupRow): Promise<void> {
-    if (row.sealedBy !== '') this.#keyOf(row);
-    const expected = row.sealedBy === '' ? row.sizeBytes : sealedBytes(row.sizeBytes);
-    if ((await this.#storedSize(row)) !== expected) throw filesMissing(row.id);
+    if ((await this.#storedSize(row)) !== row.sizeBytes) throw filesMissing(row.id);
   }
 
-  /**
-   * Reads an archive or a part of it. Fails with BACKUP_FILE_MISSING, BACKUP_STORE_AWAY, BACKUP_KEY_MISSING if its key
-   * is not among ours, or ArchiveCorrupt if it was encrypted and has been changed.
-   */
+  /** Reads an archive or a part of it. Fails with BACKUP_FILE_MISSING or BACKUP_STORE_AWAY. */
   read(row: BackupRow, range: ByteRange = { start: 0, end: row.sizeBytes - 1 }): Readable {
-    return Readable.from(this.#readWhole(row, range), { objectMode: false, highWaterMark: CHUNK_BYTES });
+    return Readable.from(this.#readStored(row, range), { objectMode: false, highWaterMark: CHUNK_BYTES });
   }
 
-  /** Opens the file of an unencrypted archive on this machine; the caller closes it. Undefined for all others. */
-  async open({ location, sealedBy, serverId, id }: BackupRow): Promise<FileHandle | undefined> {
-    return location === '' && sealedBy === '' ? await opensFile(archivePath(this.#dataDir, serverId, id)) : undefined;
-  }
-
-  async *#readWhole(row: BackupRow, { start, end }: ByteRange): AsyncGenerator<Buffer> {
-    const { sizeBytes, sealedBy } = row;
-    if (sealedBy === '') yield* this.#readStored(row, { start, end });
-    else yield* opened({ sizeBytes, key: this.#keyOf(row), read: (range) => this.#readStored(row, range) }, start, end);
-  }
-
-  #keyOf({ id, sealedBy }: BackupRow): SealKey {
-    const key = this.#keys.find((each) => each.id === sealedBy);
-    if (key === undefined) throw keyMissing(id, sealedBy);
-    return key;
+  /** Opens the file of an archive on this machine; the caller closes it. Undefined for all others. */
+  async open(row: BackupRow): Promise<FileHandle | undefined> {
+    return row.location === '' ? await opensFile(archivePath(this.#dataDir, row)) : undefined;
   }
 
   async *#readStored(row: BackupRow, range: ByteRange): AsyncGenerator<Buffer> {
     if (row.location !== '') {
-      yield* this.#offSite.bucket(row.location).read(keyIn(row), range);
+      yield* this.#offSite.store(row.location).read(row, range);
       return;
     }
-    await using file = await opensFile(archivePath(this.#dataDir, row.serverId, row.id));
+    await using file = await opensFile(archivePath(this.#dataDir, row));
     if (file === undefined) yield* this.#readStored(await this.#moved(row), range);
     else {
       yield* file.createReadStream({ ...range, autoClose: false, highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
@@ -71,8 +50,8 @@ export class ArchiveFiles {
   }
 
   async #storedSize(row: BackupRow): Promise<number | undefined> {
-    if (row.location !== '') return (await this.#offSite.bucket(row.location).head(keyIn(row)))?.sizeBytes;
-    const size = await sizeOf(archivePath(this.#dataDir, row.serverId, row.id));
+    if (row.location !== '') return await this.#offSite.store(row.location).sizeOf(row);
+    const size = await sizeOf(archivePath(this.#dataDir, row));
     return size ?? (await this.#storedSize(await this.#moved(row)));
   }
 

@@ -10,11 +10,11 @@ import { DAY_MS } from '../kernel/units.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { ArchiveCorrupt } from './errors.ts';
 import { type Archive, packTree } from './pack.ts';
-import type { SealKey } from './seal.ts';
+import type { BackupFormat } from './rows.ts';
 import { type ArchiveFacts, unpackArchive } from './unpack.ts';
 
 /**
- * Writes a data root (default: none) to `target` in a worker, as a tar compressed with Zstandard (RFC 8878). The file
+ * Writes a data root (default: none) to `target` in a worker, as a tar, compressed with Zstandard (RFC 8878) if `format` says so. The file
  * appears complete and synced to disk, or not at all. A file that changes in the meantime, such as a log, keeps the
  * size it had when its turn came: truncated bytes become zeros.
  */
@@ -26,7 +26,7 @@ export async function writeArchive(
     signal,
     grow,
     progress,
-    key,
+    format = 'tar.zst',
   }: {
     /** Cancels and removes the partial file. */
     signal: AbortSignal;
@@ -34,8 +34,8 @@ export async function writeArchive(
     grow: (bytes: number) => Promise<void>;
     /** Called from time to time with the bytes of files read so far. */
     progress: (treeBytes: number) => void;
-    /** The encryption key; default: none. `sizeBytes` and `sha256` in the result are those before encryption. */
-    key?: SealKey | undefined;
+    /** Default: compressed. */
+    format?: BackupFormat;
   },
 ): Promise<Archive> {
   const temp = `${target}.tmp`;
@@ -43,7 +43,7 @@ export async function writeArchive(
   try {
     await using file = await open(temp, 'w', 0o640);
     const files = tree ? [file.fd, tree.descriptor] : [file.fd];
-    const input = { hasTree: tree !== undefined, key };
+    const input = { hasTree: tree !== undefined, format };
     // The number of files is unlimited; only the signal ends this.
     const limits = { cpuMs: DAY_MS, ahead: 1 };
     let archive: Archive | undefined;
@@ -74,7 +74,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 export async function extractArchive(
   workers: WorkerPool,
   archive: Readable | number,
-  { sha256, sizeBytes, treeBytes }: ArchiveFacts,
+  { format = 'tar.zst', sha256, sizeBytes, treeBytes }: ArchiveFacts,
   path: string,
   {
     owner,
@@ -92,7 +92,7 @@ export async function extractArchive(
 ): Promise<void> {
   await using root = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   const isFile = typeof archive === 'number';
-  const input = { facts: { sha256, sizeBytes, treeBytes }, owner, isFile };
+  const input = { facts: { format, sha256, sizeBytes, treeBytes }, owner, isFile };
   // The number of files is unlimited; only the signal ends this.
   const options = { tenant: path, signal, files: [root.fd], stdin: archive, cpuMs: DAY_MS };
   try {

@@ -18,8 +18,7 @@ import { folderMissing } from './errors.ts';
 import { archivePath, exists, siblingsOf } from './files.ts';
 import { type Hold as Place, createLendableMutex } from './lendable-mutex.ts';
 import type { Archive } from './pack.ts';
-import { type BackupRow, type Ref, listBackups } from './rows.ts';
-import type { SealKey } from './seal.ts';
+import { type BackupFormat, type BackupRow, type Ref, listBackups } from './rows.ts';
 
 /** More concurrent restores than ever occur. */
 const RESTORES_AT_ONCE = 64;
@@ -54,9 +53,9 @@ interface Maker {
   prepare: Place['lend'];
 }
 
-/** A finished archive with the id of its encryption key ('' if unencrypted). */
+/** A finished archive with the space that it takes in the folder. */
 export interface Made extends Archive {
-  sealedBy: string;
+  addedBytes: number;
 }
 
 export type Archives = ReturnType<typeof createArchives>;
@@ -72,14 +71,14 @@ export function createArchives(
   {
     owner,
     quotaBytes,
-    key,
+    format,
     withFilesLock,
   }: {
     owner: FileOwner | undefined;
     /** Limit for all backups of a server together; 0: unlimited. */
     quotaBytes: number;
-    /** The encryption key of new archives; undefined: none. */
-    key: SealKey | undefined;
+    /** The format of new archives. */
+    format: BackupFormat;
     withFilesLock: WithKeyLock;
   },
 ) {
@@ -91,7 +90,7 @@ export function createArchives(
     const root = siblingsOf(dataDir, serverId).root;
     const hasFolder = await exists(root);
     if (hasRun && !hasFolder) throw folderMissing();
-    const target = archivePath(dataDir, serverId, id);
+    const target = archivePath(dataDir, { serverId, id, format });
     const quotaLeft = await quotaLeftOf(serverId);
     const account = await accounts?.hold(serverId, 0);
     const hold = await free.hold(dirname(target), 0);
@@ -109,8 +108,8 @@ export function createArchives(
     const report = percents(progress);
     const read = (bytes: number) => report(bytes, usage?.of(serverId)?.logicalBytes ?? Infinity);
     const write = async (tree?: OpenDirectory): Promise<Made> => {
-      const made = await writeArchive(workers, tree, target, { signal, grow, progress: read, key });
-      return { ...made, sealedBy: key?.id ?? '' };
+      const made = await writeArchive(workers, tree, target, { signal, grow, progress: read, format });
+      return { ...made, addedBytes: made.sizeBytes };
     };
     try {
       if (!hasFolder) return await write();
@@ -127,7 +126,7 @@ export function createArchives(
   async function quotaLeftOf(serverId: string): Promise<number> {
     if (quotaBytes === 0) return Infinity;
     const backups = await listBackups(store, serverId);
-    const used = backups.reduce((sum, { kind, sizeBytes }) => sum + (kind === 'previous' ? 0 : sizeBytes), 0);
+    const used = backups.reduce((sum, { kind, addedBytes }) => sum + (kind === 'previous' ? 0 : addedBytes), 0);
     return Math.max(0, quotaBytes - used);
   }
 
@@ -139,6 +138,8 @@ export function createArchives(
   }
 
   return {
+    format,
+
     /** Holds the mutex of a server's files. Required for all work that replaces or archives them as a whole. */
     withFilesLock,
 

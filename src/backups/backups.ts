@@ -8,12 +8,12 @@ import { getMaintenance } from '../servers/machine-rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import { filesMissing, jobStatus, locked, noArchive, notFound, notReady, superseded } from './errors.ts';
 import { type Orphan, exists, siblingsOf } from './files.ts';
-import type { ByteRange } from './offsite/bucket.ts';
+import type { ByteRange } from './offsite/archive-store.ts';
 import type { Tools } from './job.ts';
 import type { LeftOver } from './offsite/uploads.ts';
 import { countUploads, listUploadsOf } from './offsite/rows.ts';
 import { PreviousFolders, isRedundant } from './previous-folders.ts';
-import { type BackupRemoval, DEFAULT_RETENTION, createBackupRemoval, keyOf } from './removal.ts';
+import { type BackupRemoval, DEFAULT_RETENTION, createBackupRemoval } from './removal.ts';
 import * as rows from './rows.ts';
 import { createBackupRun } from './run.ts';
 import { type Saving, saveAgain } from './saving.ts';
@@ -133,7 +133,7 @@ export class Backups {
       if (row === undefined) throw notFound(ref.id);
       if (row.state === 'ready' || row.state === 'failed') return row;
       signal.throwIfAborted();
-      const ended = this.#inFlight.get(keyOf(ref))?.ended;
+      const ended = this.#inFlight.get(rows.keyOf(ref))?.ended;
       if (ended === undefined) throw notFound(ref.id);
       await abortable(ended, signal);
     }
@@ -146,7 +146,7 @@ export class Backups {
     if (row === undefined || row.state === 'dropping') throw notFound(id);
     if (row.locked) throw locked(id);
     if ((await getMaintenance(store, server.id))?.target === id) throw inProgress(server.id, 'its restore');
-    const making = this.#inFlight.get(keyOf(row));
+    const making = this.#inFlight.get(rows.keyOf(row));
     making?.call.abort();
     await making?.ended;
     // An update that it would undo has no way back any more.
@@ -244,7 +244,7 @@ export class Backups {
   #begin(row: rows.BackupRow): void {
     const call = new AbortController();
     const signal = AbortSignal.any([call.signal, this.#closing.signal]);
-    const key = keyOf(row);
+    const key = rows.keyOf(row);
     const ended = this.#run(row, signal).finally(() => this.#inFlight.delete(key));
     this.#inFlight.set(key, { call, ended });
   }

@@ -27,11 +27,22 @@ export function folderMissing(): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'SERVER_FOLDER_MISSING', sentence);
 }
 
-export function keyMissing(id: string, keyId: string): StatusError {
-  const sentence =
-    `This backup is encrypted with a key that the service does not have (key id ${keyId}). ` +
-    'Ask the operator to add the key to BACKUP_ENCRYPTION_KEY.';
-  return new StatusError('FAILED_PRECONDITION', 'BACKUP_KEY_MISSING', sentence, { metadata: { id, keyId } });
+const REFUSED = 'BACKUP_STORE_REFUSED';
+
+/** A setting of the off-site store is wrong; the sentence names it. */
+export function refused(sentence: string, cause?: unknown): StatusError {
+  return new StatusError('FAILED_PRECONDITION', REFUSED, sentence, { cause });
+}
+
+/** Reports whether the store's settings are wrong, which does not resolve itself. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof StatusError && error.reason === REFUSED;
+}
+
+/** Returns the error for callers. The log has the cause. */
+export function storeAway(cause: unknown): StatusError {
+  const sentence = 'The off-site backup store is not responding correctly. Try again later.';
+  return new StatusError('UNAVAILABLE', 'BACKUP_STORE_AWAY', sentence, { cause, retryAfterSeconds: 60 });
 }
 
 export function locked(id: string): StatusError {

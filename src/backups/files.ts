@@ -6,13 +6,13 @@ import { openJail, sweepJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { sweepDrafts, syncDirectory } from '../kernel/atomic-file.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import type { ServerSoftware } from './rows.ts';
+import type { BackupFormat, Ref, ServerSoftware } from './rows.ts';
 
 const WRITTEN_BY_US = new Set(['server.properties', '.dormouse-properties', 'eula.txt', 'bukkit.yml']);
 
 /** Returns the path of a backup's archive. Both ids are ours, so the path never leaves the folder. */
-export function archivePath(dataDir: string, serverId: string, backupId: string): string {
-  return join(archiveFolder(dataDir, serverId), `${backupId}.tar.zst`);
+export function archivePath(dataDir: string, { serverId, id, format }: Ref & { format: BackupFormat }): string {
+  return join(archiveFolder(dataDir, serverId), `${id}.${format}`);
 }
 
 export function archiveFolder(dataDir: string, serverId: string): string {
@@ -126,7 +126,7 @@ export async function sweepArchives(
     const folder = archiveFolder(dataDir, serverId);
     for (const name of await namesIn(folder)) {
       if (name.endsWith('.tmp')) await rm(join(folder, name), { force: true });
-      const [, backupId] = /^(\w+)\.tar\.zst$/.exec(name) ?? [];
+      const [, backupId] = /^(\w+)\.tar(?:\.zst)?$/.exec(name) ?? [];
       if (backupId === undefined) continue;
       const known = isInFolder(serverId, backupId);
       if (known === false) await rm(join(folder, name), { force: true });

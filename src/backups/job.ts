@@ -59,6 +59,7 @@ export async function keepFiles(
   kind: BackupKind,
 ): Promise<void> {
   const { serverId, jobId } = job;
+  const { format } = archives;
   // The id derives from the job's, so that a repeated step leaves only one backup.
   const id = jobId.replace('job_', 'bak_');
   const ref = { serverId, id };
@@ -69,7 +70,7 @@ export async function keepFiles(
     const finished = await archives.make(ref, making, async ({ archive }) => {
       await store.write(async (tx) => {
         await deleteBackup(tx, ref);
-        await insertBackup(tx, { ...emptyBackup(ref, clock.now()), ...software, kind, state: 'running' });
+        await insertBackup(tx, { ...emptyBackup(ref, clock.now()), ...software, format, kind, state: 'running' });
         await keepMods(tx, ref);
       });
       return await archive(signal, host.now(serverId)?.context.bakedAt != null);
@@ -85,7 +86,7 @@ export async function keepFiles(
     if (signal.aborted) throw error;
     // A row that stays `running` would block all further backups.
     await untilStored(() => store.write((tx) => deleteBackup(tx, ref)), clock, signal);
-    await rm(archivePath(dataDir, serverId, id), { force: true });
+    await rm(archivePath(dataDir, { ...ref, format }), { force: true });
     throw error;
   }
   progress.publish(serverId, { id, state: 'ready', percent: 100 });

@@ -28,7 +28,6 @@ import { LeftOver, Uploads } from './offsite/uploads.ts';
 import { mountBackupPages } from './pages/backups-page.ts';
 import { listBackupsIn, listPrevious, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
-import type { SealKey } from './seal.ts';
 
 /**
  * The backups of a service. They are opened in two steps, because interrupted jobs resume before the servers are live.
@@ -40,15 +39,12 @@ export function createBackupRoom(
   { engine, consoles }: { engine: Engine; consoles: GameConsoles },
   disks: BackupDisks,
   {
-    keys,
     offSite,
     ...archiving
   }: {
     owner: FileOwner | undefined;
     /** Limit for all backups of a server together; 0: unlimited. */
     quotaBytes: number;
-    /** The encryption keys of archives: new ones use the first, old ones any. */
-    keys: readonly SealKey[];
     offSite: OffSite;
     withFilesLock: WithKeyLock;
   },
@@ -68,8 +64,8 @@ export function createBackupRoom(
   const progress = new Progress();
   const base = { ...given, at, progress };
   const { store, clock, log, dataDir } = base;
-  const files = new ArchiveFiles(store, dataDir, offSite, keys);
-  const archives = createArchives(base, files, disks, { ...archiving, key: keys[0] });
+  const files = new ArchiveFiles(store, dataDir, offSite);
+  const archives = createArchives(base, files, disks, { ...archiving, format: offSite.format });
   const withPrevious = new Set<string>();
   const uploads = new Uploads(base, offSite);
   const { owner } = archiving;
@@ -100,7 +96,7 @@ export function createBackupRoom(
       const error = 'The service restarted during this backup. Create another one.';
       for (const row of await listBackupsIn(store, 'running')) {
         const fields = { state: 'failed', error, finishedAt: clock.now() } as const;
-        await rm(archivePath(dataDir, row.serverId, row.id), { force: true });
+        await rm(archivePath(dataDir, row), { force: true });
         await store.write((tx) => patchBackup(tx, row, fields, ['running']));
       }
       const all = new Set(await listServerIds(store));

@@ -5,7 +5,7 @@ import { namedInArchive } from '../files/archives/format.ts';
 import { type ReadEntry, readTree } from '../jail/read-tree.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
-import { type SealKey, sealed } from './seal.ts';
+import type { BackupFormat } from './rows.ts';
 
 /** A finished archive. */
 export interface Archive {
@@ -30,20 +30,13 @@ interface PackStep {
 const [ARCHIVE, TREE] = [4, 5];
 
 /**
- * Writes a tree as a compressed tar; without a tree, an empty one. File calls block, because this process does nothing
+ * Writes a tree as a tar; without a tree, an empty one. File calls block, because this process does nothing
  * else.
  */
 export const packTree = job(
   import.meta.url,
   'packTree',
-  async function* packTree({
-    hasTree,
-    key,
-  }: {
-    hasTree: boolean;
-    /** The encryption key; undefined: unencrypted. */
-    key: SealKey | undefined;
-  }): AsyncGenerator<PackStep> {
+  async function* packTree({ hasTree, format }: { hasTree: boolean; format: BackupFormat }): AsyncGenerator<PackStep> {
     const hash = createHash('sha256');
     let [sizeBytes, treeBytes] = [0, 0];
     let [links, firstLink] = [0, ''];
@@ -51,15 +44,17 @@ export const packTree = job(
       firstLink ||= path;
       links += 1;
     };
-    const tar = tarOf(hasTree ? readTree(TREE, onLink) : [], (bytes) => (treeBytes += bytes));
+    const isPlain = format === 'tar';
+    const blockBytes = isPlain ? CHUNK_BYTES : BLOCK_BYTES;
+    const tar = tarOf(hasTree ? readTree(TREE, onLink) : [], (bytes) => (treeBytes += bytes), blockBytes);
     async function* counted(): AsyncGenerator<Buffer> {
-      for await (const chunk of compressed(tar)) {
+      for await (const chunk of isPlain ? tar : compressed(tar)) {
         sizeBytes += chunk.length;
         hash.update(chunk);
         yield chunk;
       }
     }
-    for await (const piece of key ? sealed(counted(), key) : counted()) {
+    for await (const piece of counted()) {
       yield { bytes: piece.length, treeBytes };
       writeFileSync(ARCHIVE, piece);
     }
@@ -130,8 +125,12 @@ const TEMPLATE = template();
  *
  * tar-stream, which reads archives, would write the same bytes, but its streams make small files 50 % more expensive.
  */
-export function* tarOf(entries: Iterable<ReadEntry>, packed: (bytes: number) => void): Generator<Buffer> {
-  const spare = [Buffer.allocUnsafeSlow(BLOCK_BYTES), Buffer.allocUnsafeSlow(BLOCK_BYTES)] as const;
+export function* tarOf(
+  entries: Iterable<ReadEntry>,
+  packed: (bytes: number) => void,
+  blockBytes = BLOCK_BYTES,
+): Generator<Buffer> {
+  const spare = [Buffer.allocUnsafeSlow(blockBytes), Buffer.allocUnsafeSlow(blockBytes)] as const;
   let block: Buffer = spare[0];
   let filled = 0;
   const full = (): Buffer => {
@@ -142,11 +141,11 @@ export function* tarOf(entries: Iterable<ReadEntry>, packed: (bytes: number) => 
   };
   for (const entry of entries) {
     const headers = headersOf(entry);
-    if (filled + headers.length > BLOCK_BYTES) yield full();
+    if (filled + headers.length > blockBytes) yield full();
     filled += headers.copy(block, filled);
     for (let position = 0; position < entry.sizeBytes;) {
-      if (filled === BLOCK_BYTES) yield full();
-      const length = Math.min(entry.sizeBytes - position, BLOCK_BYTES - filled);
+      if (filled === blockBytes) yield full();
+      const length = Math.min(entry.sizeBytes - position, blockBytes - filled);
       fill(entry, position, block, filled, length);
       position += length;
       filled += length;
@@ -156,7 +155,7 @@ export function* tarOf(entries: Iterable<ReadEntry>, packed: (bytes: number) => 
     filled = end;
     packed(entry.sizeBytes);
   }
-  if (filled + END.length > BLOCK_BYTES) yield full();
+  if (filled + END.length > blockBytes) yield full();
   filled += END.copy(block, filled);
   yield full();
 }

@@ -6,6 +6,7 @@ import { getServer } from '../servers/rows.ts';
 import type { Tx } from '../store/store.ts';
 import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
 import type { Tools } from './job.ts';
+import { passOnAdded } from './offsite/rows.ts';
 import * as rows from './rows.ts';
 
 /** Default rules. All zero: every backup is kept. */
@@ -63,8 +64,8 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     const known = await store.query<rows.Ref & { location: string; state: rows.BackupState }>(
       'SELECT "serverId", "id", "location", "state" FROM "backups"',
     );
-    const inFolder = new Map(known.map((row) => [keyOf(row), row.location === '' && row.state !== 'failed']));
-    const found = await sweepArchives(dataDir, (serverId, id) => inFolder.get(keyOf({ serverId, id })));
+    const inFolder = new Map(known.map((row) => [rows.keyOf(row), row.location === '' && row.state !== 'failed']));
+    const found = await sweepArchives(dataDir, (serverId, id) => inFolder.get(rows.keyOf({ serverId, id })));
     if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives without a backup were found');
     return found;
   }
@@ -87,6 +88,7 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     await store.write(async (tx) => {
       if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
       await uploads.forget(tx, row);
+      if (row.location !== '') await passOnAdded(tx, row);
       await also(tx);
     });
     await finishDrop(row);
@@ -97,7 +99,7 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     await uploads.cancel({ serverId, id });
     try {
       if (id === rows.PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
-      else await rm(archivePath(dataDir, serverId, id), { force: true });
+      else await rm(archivePath(dataDir, row), { force: true });
     } catch (error) {
       // The backup leaves the list even if its files cannot be removed. An operator is notified of those.
       log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup could not be removed');
@@ -123,9 +125,4 @@ export function createBackupRemoval({ store, archives, uploads, clock, log, data
     },
     orphans: (): readonly Orphan[] => leftOver,
   };
-}
-
-/** Returns a key that is unique among the backups of all servers. */
-export function keyOf({ serverId, id }: rows.Ref): string {
-  return `${serverId}/${id}`;
 }

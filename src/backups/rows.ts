@@ -26,6 +26,14 @@ export interface Ref {
   id: string;
 }
 
+/** Returns a key that is unique among the backups of all servers. */
+export function keyOf({ serverId, id }: Ref): string {
+  return `${serverId}/${id}`;
+}
+
+/** The format of an archive: compressed with Zstandard, or plain for stores that compress and share pieces themselves. */
+export type BackupFormat = 'tar.zst' | 'tar';
+
 /** One backup of one server. */
 export interface BackupRow extends Ref, ServerSoftware {
   kind: BackupKind;
@@ -33,8 +41,11 @@ export interface BackupRow extends Ref, ServerSoftware {
   createdAt: number;
   /** When it became `ready` or `failed`. */
   finishedAt: number | null;
+  format: BackupFormat;
   /** The archive's size. */
   sizeBytes: number;
+  /** The space that it takes: its size, or what it added to a store that shares pieces. Counts against the quota. */
+  addedBytes: number;
   /** The size of the archived files. */
   treeBytes: number;
   /** The archive's checksum in hex; '' until it is ready. */
@@ -48,10 +59,8 @@ export interface BackupRow extends Ref, ServerSoftware {
   note: string;
   /** For `previous`: fingerprint of the files that replaced it, to detect later changes. */
   replacedBy: string | null;
-  /** The archive's place: '' for the folder, else `s3://bucket/prefix`. */
+  /** The archive's place: '' for the folder, else `restic:<repository>` without credentials. */
   location: string;
-  /** The id of its encryption key; '' if unencrypted. */
-  sealedBy: string;
 }
 
 /**
@@ -92,7 +101,9 @@ export const backups = new EntitySchema<BackupRow>({
     state: text,
     createdAt: bigint,
     finishedAt: { ...bigint, nullable: true },
+    format: text,
     sizeBytes: bigint,
+    addedBytes: bigint,
     treeBytes: bigint,
     sha256: text,
     locked: { type: 'boolean' },
@@ -107,7 +118,6 @@ export const backups = new EntitySchema<BackupRow>({
     levelName: text,
     replacedBy: { ...text, nullable: true },
     location: text,
-    sealedBy: text,
   },
   indices: [{ columns: ['state'] }],
   foreignKeys: [ofServer],
@@ -154,7 +164,8 @@ export const PREVIOUS = 'previous';
 /** Returns the row of a requested backup. */
 export function emptyBackup({ serverId, id }: Ref, createdAt: number): BackupRow {
   const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
-  const archive = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', location: '', sealedBy: '' };
+  const sizes = { sizeBytes: 0, addedBytes: 0, treeBytes: 0 };
+  const archive = { finishedAt: null, format: 'tar.zst', ...sizes, sha256: '', location: '' } as const;
   const rest = { locked: false, error: '', note: '', label: '', replacedBy: null };
   return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...software, ...archive, ...rest };
 }

@@ -99,7 +99,12 @@ export function createBackupRun(
         try {
           const software = await softwareOf(now.row, siblingsOf(dataDir, serverId).root);
           await store.write(async (tx) => {
-            if (await patchBackup(tx, row, { ...software, state: 'running' }, ['queued', 'running']))
+            if (
+              await patchBackup(tx, row, { ...software, format: archives.format, state: 'running' }, [
+                'queued',
+                'running',
+              ])
+            )
               await keepMods(tx, row);
           });
           progress.publish(serverId, { id, state: 'running', percent: 0 });
@@ -162,7 +167,7 @@ export function createBackupRun(
         return true;
       });
     if (!(await untilStored(failed, clock, signal))) return;
-    await rm(archivePath(dataDir, serverId, id), { force: true });
+    await rm(archivePath(dataDir, { serverId, id, format: archives.format }), { force: true });
     progress.publish(serverId, { id, state: 'failed', percent: 0, error: fields.error });
   }
 }

@@ -20,6 +20,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import { KIB, MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
 import { ArchiveCorrupt } from './errors.ts';
+import type { BackupFormat } from './rows.ts';
 
 /** The worker's first descriptor of the job. */
 const FOLDER = 4;
@@ -36,6 +37,8 @@ const NAMES_CLASH = new Set(['EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOL
 
 /** The expected facts of an archive. */
 export interface ArchiveFacts {
+  /** Default: compressed. */
+  format?: BackupFormat;
   /** In hex. */
   sha256: string;
   sizeBytes: number;
@@ -72,8 +75,11 @@ export const unpackArchive = job(
       },
     });
     const tar = extract();
-    const zstd = createZstdDecompress({ ...ZSTD_WINDOW, chunkSize: CHUNK_BYTES });
-    const fed = pipeline(archive, inBlocks, hashed, zstd, tar);
+    const inPieces = { ...ZSTD_WINDOW, chunkSize: CHUNK_BYTES };
+    const fed =
+      facts.format === 'tar'
+        ? pipeline(archive, inBlocks, hashed, tar)
+        : pipeline(archive, inBlocks, hashed, createZstdDecompress(inPieces), tar);
     // Awaited after all of its output has been processed.
     fed.catch(() => {});
     using tree = openTree(FOLDER, owner);

@@ -205,16 +205,10 @@ export const mbByRam = list(/^(?:\d{1,9}:)?\d{1,9}$/)
   .transform((tiers) => tiers.toSorted((a, b) => a.ramMb - b.ramMb))
   .describe('a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480');
 
-/** `s3://bucket` or `s3://bucket/prefix`, without a trailing slash. */
-export const bucketUrl = pattern(/^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/\w[\w.-]{0,99}){0,10}\/?$/, '')
+/** `restic:<repository>`, without a trailing slash. */
+export const archiveStore = pattern(/^restic:\S{1,500}$/, '')
   .transform((value) => value.replace(/\/$/, ''))
-  .describe('s3://bucket or s3://bucket/prefix');
-
-/** 256-bit keys in base64, separated by commas or spaces. */
-export const encryptionKeys = list(/^[\w+/-]{43}=?$/)
-  .transform((all) => all.map((text) => Buffer.from(text, 'base64')))
-  .refine((all) => all.every(({ length }) => length === 32))
-  .describe('32 bytes in base64 such as the output of `openssl rand -base64 32`, or several separated by commas');
+  .describe('restic: and a repository such as restic:s3:https://host/bucket or restic:/mnt/backups');
 
 /** Floodgate's 128-bit key, or empty. Despite the name `key.pem`, the file contains only the bytes of the key. */
 export const floodgateKey = pattern(/^(?:[A-Za-z0-9+/]{22}==)?$/, 'the output of `base64 -w0 key.pem`, or empty');

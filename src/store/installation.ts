@@ -39,7 +39,7 @@ export interface InstallationOptions {
 }
 
 /** Files of the data directory readable by this user alone. */
-const SECRETS = new Set(['secret.key', 'first-run.json', 'ssh_host_ed25519_key']);
+const SECRETS = new Set(['secret.key', 'first-run.json', 'ssh_host_ed25519_key', 'restic-password']);
 /** Between two attempts to reach the database. */
 const PAUSE_MS = 1_000;
 

@@ -36,7 +36,7 @@ const MANIFEST = 'manifest.json';
 const DATABASE = 'database';
 /** Files in the data directory. */
 const SECRET = 'secret.key';
-const KEYS = [SECRET, 'ssh_host_ed25519_key', 'proxy.token'];
+const KEYS = [SECRET, 'ssh_host_ed25519_key', 'proxy.token', 'restic-password'];
 const ENV = 'env';
 /** Errors of a folder this user cannot write to. */
 const NOT_OURS = new Set(['EACCES', 'EPERM', 'EROFS']);

@@ -14,10 +14,10 @@ export interface Shown {
   error: string;
   note: string;
   sizeBytes: string;
+  addedBytes: string;
   locked: boolean;
   offSite: boolean;
   awaitingOffSite: boolean;
-  encrypted: boolean;
   version: string;
 }
 

@@ -2,7 +2,6 @@ import { type BackupRoom, createBackupRoom } from '../../src/backups/open.ts';
 import { type OffSite, createOffSite } from '../../src/backups/offsite/offsite.ts';
 import type { BackupDisks } from '../../src/backups/archives.ts';
 import type { Base } from '../../src/backups/base.ts';
-import type { SealKey } from '../../src/backups/seal.ts';
 import { createFreeDisk } from '../../src/disk/free.ts';
 import type { GameConsoles } from '../../src/engines/console/console.ts';
 import type { Engine } from '../../src/engines/engine.ts';
@@ -11,10 +10,9 @@ import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createKeyedMutex } from '../../src/kernel/mutex.ts';
 import { createWorldJobs } from '../../src/worlds/worlds.ts';
 
-/** What a test changes of its backups. Default: they stay in the folder, unencrypted and without limits. */
+/** What a test changes of its backups. Default: they stay in the folder, without limits. */
 export interface BackupDoubles extends Partial<Omit<Base, 'progress'>>, Partial<BackupDisks> {
   quotaBytes?: number;
-  keys?: readonly SealKey[];
   offSite?: OffSite;
   release?: (serverId: string) => Promise<void>;
 }
@@ -30,13 +28,13 @@ export function backupRoom(
   lock: ChangeLock,
   doubles: BackupDoubles,
 ): BackupRoom {
-  const { quotaBytes = 0, keys = [], offSite = FOLDER_ONLY, release = async () => {}, ...rest } = doubles;
+  const { quotaBytes = 0, offSite = FOLDER_ONLY, release = async () => {}, ...rest } = doubles;
   const { quota = unlimitedDisk, free = createFreeDisk(base.clock), accounts, usage, ...changed } = rest;
   return createBackupRoom(
     { ...base, ...changed },
     games,
     { quota, free, ...(accounts && { accounts }), ...(usage && { usage }) },
-    { owner: undefined, quotaBytes, keys, offSite, withFilesLock: createKeyedMutex() },
+    { owner: undefined, quotaBytes, offSite, withFilesLock: createKeyedMutex() },
     { lock, release, jobs: createWorldJobs },
   );
 }

@@ -22,6 +22,7 @@ export type Need =
   | 'systemd'
   | 'caddy'
   | 's3'
+  | 'restic'
   | 'java25'
   | 'archivers'
   | 'tools';
@@ -51,6 +52,7 @@ const probes: Record<Need, () => Promise<unknown>> = {
   systemd: () => firstThatRuns(['systemd-analyze']),
   caddy: () => firstThatRuns(['caddy'], 'version'),
   promtool: () => firstThatRuns(['promtool']),
+  restic: () => firstThatRuns(['restic'], 'version'),
   s3: () => firstThatRuns([S3_SERVER, 'versitygw']),
   java25: () => firstThatRuns([join(JDK25, 'bin/javac')]),
   archivers: () =>

@@ -165,7 +165,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
         registries: options.registries ?? [fakeRegistry()],
         profiles: options.profiles ?? ACCOUNTS,
         probe: async () => options.machine ?? MACHINE,
-        offSite: openOffSite(settings, secret, clock, log),
+        offSite: openOffSite(settings, secret, store, clock, log),
         checkout: options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined),
         resolveTxt: options.resolveTxt ?? (async () => []),
         ...(options.usedBytes && { usedBytes: options.usedBytes }),

@@ -6,26 +6,22 @@ import { type AddressInfo, type Socket, createServer as createTcpServer } from '
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { type OffSite, createOffSite } from '../../src/backups/offsite/offsite.ts';
-import { createS3 } from '../../src/backups/offsite/s3.ts';
-import { systemClock } from '../../src/kernel/system-clock.ts';
 import { fastDir } from './fast-dir.ts';
 import { S3_SERVER } from './needs.ts';
 import { freePort } from './service.ts';
 
 /** An S3 store for tests: VersityGW, on a folder. */
 export interface S3UnderTest {
-  /** Options to connect to the store. */
-  options: Parameters<typeof createS3>[0];
+  /** Its address. */
+  endpoint: string;
   /** The folder that holds each bucket as a folder. */
   buckets: string;
-  /** Returns a test's target for new backups, under a prefix of its own. */
-  offSite(prefix: string): OffSite;
   remove(): Promise<void>;
 }
 
 export const BUCKET = 'worlds';
-const ACCESS = { accessKeyId: 'tester', secretAccessKey: 'tester-secret' };
+/** The credentials, as environment variables. */
+export const S3_ACCESS = { AWS_ACCESS_KEY_ID: 'tester', AWS_SECRET_ACCESS_KEY: 'tester-secret' };
 const START_MS = 240_000;
 
 /** Starts a store with an empty bucket, on a free port. */
@@ -35,7 +31,7 @@ export async function startS3(): Promise<S3UnderTest> {
   const notes = join(folder, 'notes');
   for (const each of [join(buckets, BUCKET), notes]) await mkdir(each, { recursive: true });
   const port = await freePort();
-  const credentials = ['--access', ACCESS.accessKeyId, '--secret', ACCESS.secretAccessKey];
+  const credentials = ['--access', S3_ACCESS.AWS_ACCESS_KEY_ID, '--secret', S3_ACCESS.AWS_SECRET_ACCESS_KEY];
   // Some file systems of tests have no extended attributes, so metadata is stored in a folder beside the buckets.
   const given = [...credentials, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', '--sidecar', notes, buckets];
   const server = spawn(S3_SERVER, given, { stdio: 'ignore' });
@@ -43,11 +39,9 @@ export async function startS3(): Promise<S3UnderTest> {
   const endpoint = `http://127.0.0.1:${port}`;
   for (const end = Date.now() + START_MS; !(await answers(endpoint)); await delay(50))
     if (Date.now() > end || server.exitCode !== null) throw new Error('the S3 server did not start');
-  const options = { ...ACCESS, endpoint, region: 'us-east-1', pathStyle: true, clock: systemClock };
   return {
-    options,
+    endpoint,
     buckets,
-    offSite: (prefix) => createOffSite(`s3://${BUCKET}/${prefix}`, createS3(options)),
     async remove() {
       server.kill();
       await ended;
@@ -84,8 +78,8 @@ export type Fault = 'away' | { status: number } | { cutSent: number } | { cutRec
 
 /** A connection to a store on which faults occur. */
 export interface BadLine {
-  /** Options to connect to the same store through this connection. */
-  options: Parameters<typeof createS3>[0];
+  /** The address of the same store through this connection. */
+  endpoint: string;
   /** Returns the fault of a request. */
   fault: (request: IncomingMessage) => Fault;
   /** Returns a promise that a request waits for, before any fault occurs. */
@@ -95,8 +89,8 @@ export interface BadLine {
 }
 
 /** Opens a connection without faults. A test sets `fault` later. */
-export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Promise<BadLine> {
-  const target = new URL(options.endpoint);
+export async function badLine(t: ExecutionContext, { endpoint }: S3UnderTest): Promise<BadLine> {
+  const target = new URL(endpoint);
   const server = createServer((from, to) => {
     line.seen.push(`${from.method} ${from.url}`);
     const held = line.held(from);
@@ -129,7 +123,7 @@ export async function badLine(t: ExecutionContext, { options }: S3UnderTest): Pr
   });
   const { port } = server.address() as AddressInfo;
   const line: BadLine = {
-    options: { ...options, endpoint: `http://127.0.0.1:${port}` },
+    endpoint: `http://127.0.0.1:${port}`,
     fault: () => undefined,
     held: () => undefined,
     seen: [],

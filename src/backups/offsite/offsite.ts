@@ -1,195 +1,84 @@
-import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
-import { StatusError } from '../../kernel/status.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
 import type { Secret } from '../../store/secret.ts';
-import type { Ref } from '../rows.ts';
-import type { Bucket } from './bucket.ts';
-import { type BucketPlace, type Doing, createS3, wrongSetting } from './s3.ts';
+import type { Sql } from '../../store/writer.ts';
+import { isRefused } from '../errors.ts';
+import type { BackupFormat } from '../rows.ts';
+import type { ArchiveStore } from './archive-store.ts';
+import { createRestics } from './restic.ts';
+import { type ResticAccess, withoutCredentials } from './restic-process.ts';
+import { hasArchives } from './rows.ts';
 
 /** The place of backups outside the folder. */
 export interface OffSite {
-  /** The place of new backups: `s3://bucket/prefix`; '': the folder. */
+  /** The place of new backups: `restic:<repository>`, without credentials; '': the folder. */
   location: string;
-  /** Returns the bucket of a location, also of one from earlier settings. Uses the current credentials. */
-  bucket(location: string): Bucket;
-  /** Same as `StoreCheck.passed` of the place for new backups. */
+  /** The format of new archives. */
+  format: BackupFormat;
+  /** Returns the store of a location, also of one from earlier settings. Uses the current credentials. */
+  store(location: string): ArchiveStore;
+  /**
+   * Resolves once the place of new backups has been opened, and created if it is new; later calls resolve at once.
+   * Rejects with FAILED_PRECONDITION BACKUP_STORE_REFUSED and a remedy if the settings are wrong, and with
+   * BACKUP_STORE_AWAY if the store is unusable now; the next call tries again.
+   */
   passed(): Promise<void>;
 }
 
-/** Opens each bucket on first use. Without `passed`, nothing is checked. */
+/** Opens each store on first use. `check` is tried until it has succeeded once. */
 export function createOffSite(
   location: string,
-  open: (place: BucketPlace) => Bucket,
-  passed: OffSite['passed'] = async () => {},
+  open: (location: string) => ArchiveStore,
+  check: () => Promise<void> = async () => {},
 ): OffSite {
-  const buckets = new Map<string, Bucket>();
+  const stores = new Map<string, ArchiveStore>();
+  let trying: Promise<void> | undefined;
   return {
     location,
-    passed,
-    bucket(of) {
-      const bucket = buckets.get(of) ?? open(placeOf(of));
-      buckets.set(of, bucket);
-      return bucket;
+    format: location === '' ? 'tar.zst' : 'tar',
+    passed: () =>
+      (trying ??= check().catch((error: unknown) => {
+        trying = undefined;
+        throw error;
+      })),
+    store(of) {
+      const found = stores.get(of) ?? open(of);
+      stores.set(of, found);
+      return found;
     },
   };
-}
-
-/** Splits `s3://bucket/prefix`. */
-export function placeOf(location: string): BucketPlace {
-  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(location) ?? [];
-  return { bucket, prefix };
-}
-
-/** Returns the key of a backup's archive. Both ids are ours. */
-export function keyIn({ serverId, id }: Ref): string {
-  return `${serverId}/${id}.tar.zst`;
-}
-
-/** Returns `<server>/<backup>` from an archive's key. */
-export function archiveOf(key: string): string {
-  return key.slice(0, key.indexOf('.'));
-}
-
-/** Reports whether a key has the form of an archive's. */
-export function isArchiveKey(key: string): boolean {
-  return /^[a-z0-9-]+\/\w+\.tar\.zst$/.test(key);
 }
 
 /**
  * Opens the off-site stores of the settings and starts checking the place for new backups. Without BACKUP_STORE, only
  * existing off-site backups are accessed.
  */
-export function openOffSite(
-  /** The settings of the same names, whose help explains them. */
-  settings: {
-    backupStore: string | null;
-    s3Endpoint: string | null;
-    s3Region: string;
-    s3PathStyle: 'auto' | 'true' | 'false';
-    s3AccessKeyId: string;
-    s3SecretAccessKey: string;
-  },
-  secret: Secret,
-  clock: Clock,
-  log: Log,
-): OffSite & { settled: StoreCheck['settled'] } {
-  const endpoint = settings.s3Endpoint ?? '';
-  const location = settings.backupStore ?? '';
-  const { s3Region: region, s3AccessKeyId: accessKeyId, s3SecretAccessKey: secretAccessKey, s3PathStyle } = settings;
-  const pathStyle = s3PathStyle === 'auto' ? endpoint !== '' : s3PathStyle === 'true';
-  const open = createS3({ endpoint, region, pathStyle, accessKeyId, secretAccessKey, clock });
-  if (location === '') return { ...createOffSite('', open), settled: async () => {} };
-  const installation = secret.derive('backup-store', location);
-  const check = createStoreCheck({ bucket: open(placeOf(location)), location, endpoint }, installation, log);
-  return { ...createOffSite(location, open, check.passed), settled: check.settled };
-}
-
-/**
- * The key of the object that names the installation using this place. Two installations would remove each other's
- * unfinished uploads.
- */
-const OWNER_KEY = 'dormouse-installation';
-const MOST_OWNER_BYTES = 200;
-const REFUSED = 'BACKUP_STORE_REFUSED';
-
-/** The store of new backups. */
-interface CheckedStore {
-  bucket: Bucket;
-  location: string;
-  endpoint: string;
-}
-
-/** Checks a store before anything is written or removed there. */
-interface StoreCheck {
-  /**
-   * Resolves once it has succeeded in writing, reading and removing a small object and an upload; later calls resolve
-   * at once. Rejects with FAILED_PRECONDITION BACKUP_STORE_REFUSED and a remedy if the settings are wrong, and with
-   * BACKUP_STORE_AWAY if the store is unusable now; the next call tries again.
-   */
-  passed: () => Promise<void>;
-  /**
-   * Returns the outcome of the first attempt, for the start of the service. Waits at most `patienceMs` and rejects only
-   * if the settings are wrong. An unreachable store is logged, because players do not need it and backups stay in the
-   * folder.
-   */
-  settled: (patienceMs: number) => Promise<void>;
-}
-
-/** Creates a check, which starts at once. `installation` identifies this one without revealing its secret. */
-export function createStoreCheck(store: CheckedStore, installation: string, log: Log): StoreCheck {
-  let trying: Promise<void> | undefined;
-  const passed = () =>
-    (trying ??= tryAll(store, installation).catch((error: unknown) => {
-      trying = undefined;
-      throw error;
-    }));
-  const first = passed();
+export function openOffSite(settings: ResticAccess, secret: Secret, db: Sql, clock: Clock, log: Log) {
+  const location = withoutCredentials(settings.backupStore ?? '');
+  const restics = createRestics(settings, secret, clock, log);
+  const check = () => restics.check(location, () => hasArchives(db, location));
+  const offSite = createOffSite(location, restics.open, location === '' ? undefined : check);
+  const first = offSite.passed();
   // Callers that do not wait for it check again before they use the store.
   first.catch(() => {});
   return {
-    passed,
-    async settled(patienceMs) {
+    ...offSite,
+    /**
+     * Returns the outcome of the first attempt, for the start of the service. Waits at most `patienceMs` and rejects
+     * only if the settings are wrong. An unreachable store is logged, because players do not need it and backups stay in
+     * the folder.
+     */
+    async settled(patienceMs: number): Promise<void> {
       try {
         await withTimeout(first, patienceMs);
       } catch (error) {
         if (isRefused(error)) throw error;
         log.warn(
-          { store: store.location, err: error },
+          { store: location, err: error },
           'BACKUP_STORE does not respond correctly: backups stay in the folder until it does',
         );
       }
     },
   };
-}
-
-/** Reports whether the store's settings are wrong, which does not resolve itself. */
-export function isRefused(error: unknown): boolean {
-  return error instanceof StatusError && error.reason === REFUSED;
-}
-
-async function tryAll({ bucket, location, endpoint }: CheckedStore, installation: string): Promise<void> {
-  const { bucket: name } = placeOf(location);
-  const own = Buffer.from(`${installation}\n`);
-  const key = `.dormouse-check-${randomBytes(6).toString('hex')}`;
-  const steps: [Doing, () => Promise<unknown>][] = [
-    ['list', () => bucket.uploads('')],
-    ['read', () => requireOwn(bucket, own, location)],
-    ['write', () => bucket.put(OWNER_KEY, own)],
-    ['write', () => bucket.put(key, own)],
-    ['read', () => contentOf(bucket, key, own.length)],
-    ['delete', () => bucket.remove(key)],
-    ['write', async () => await bucket.abort({ key, uploadId: await bucket.begin(key, '') })],
-  ];
-  for (const [action, step] of steps) {
-    try {
-      await step();
-    } catch (error) {
-      if (!(error instanceof StatusError) || error.reason !== 'BACKUP_STORE_AWAY') throw error;
-      const sentence = wrongSetting(error.cause, { bucket: name, endpoint, action });
-      throw sentence === undefined ? error : refused(sentence, error);
-    }
-  }
-}
-
-async function requireOwn(bucket: Bucket, own: Buffer, location: string): Promise<void> {
-  const found = await bucket.head(OWNER_KEY);
-  if (found === undefined) return;
-  const content = await contentOf(bucket, OWNER_KEY, Math.min(found.sizeBytes, MOST_OWNER_BYTES));
-  if (content.equals(own)) return;
-  throw refused(
-    `Another Dormouse installation stores its backups at ${location}. Set a different prefix in BACKUP_STORE. ` +
-      `If that installation no longer exists, delete the object ${OWNER_KEY} there.`,
-  );
-}
-
-async function contentOf(bucket: Bucket, key: string, bytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of bucket.read(key, { start: 0, end: bytes - 1 })) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-function refused(sentence: string, cause?: unknown): StatusError {
-  return new StatusError('FAILED_PRECONDITION', REFUSED, sentence, { cause });
 }

@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
+import type { BackupRow } from '../rows.ts';
 
 /** A backup, or all backups of a server. */
 export interface OneOrAll {
@@ -15,12 +16,8 @@ interface Key {
 
 /** A finished backup in the folder that is waiting for its upload or being uploaded. */
 export interface BackupUploadRow extends Key {
-  /** The target: `s3://bucket/prefix`. */
+  /** The target: `restic:<repository>`, without credentials. */
   location: string;
-  /** The store's id of the upload; '' before it begins. */
-  uploadId: string;
-  /** The size of each part except the last. */
-  partBytes: number;
   at: number;
 }
 
@@ -34,7 +31,7 @@ export interface OffsiteRemovalRow {
 
 export const backupUploads = new EntitySchema<BackupUploadRow>({
   name: 'backup_uploads',
-  columns: { serverId: id, backupId: id, location: text, uploadId: text, partBytes: bigint, at: bigint },
+  columns: { serverId: id, backupId: id, location: text, at: bigint },
   foreignKeys: [
     {
       target: 'backups',
@@ -51,8 +48,8 @@ export const offsiteRemovals = new EntitySchema<OffsiteRemovalRow>({
 });
 
 /** Records that a backup must be uploaded. */
-export async function insertUpload(tx: Tx, row: Omit<BackupUploadRow, 'uploadId' | 'partBytes'>): Promise<void> {
-  await tx.manager.insert(backupUploads, { ...row, uploadId: '', partBytes: 0 });
+export async function insertUpload(tx: Tx, row: BackupUploadRow): Promise<void> {
+  await tx.manager.insert(backupUploads, row);
 }
 
 /** Oldest first. */
@@ -78,13 +75,6 @@ export async function listUploadsOf(db: Sql, serverId: string): Promise<Set<stri
   return new Set(found.map(({ backupId }) => backupId));
 }
 
-/** Stores the id of a begun upload. Returns false if the backup is gone. */
-export async function noteUpload(tx: Tx, row: BackupUploadRow, uploadId: string, partBytes: number): Promise<boolean> {
-  const { serverId, backupId } = row;
-  const { affected } = await tx.manager.update(backupUploads, { serverId, backupId }, { uploadId, partBytes });
-  return affected === 1;
-}
-
 /** Returns a pending upload; undefined if it is done or its backup was removed. */
 export async function getUpload(db: Sql, { serverId, backupId }: Key): Promise<BackupUploadRow | undefined> {
   const sql = 'SELECT * FROM "backup_uploads" WHERE "serverId" = $1 AND "backupId" = $2';
@@ -96,7 +86,7 @@ export async function deleteUpload(tx: Tx, { serverId, backupId }: Key): Promise
 }
 
 /**
- * Records the removal of the off-site objects of one backup, or of all of a server's, including begun uploads, and
+ * Records the removal of the off-site archives of one backup, or of all of a server's, including begun uploads, and
  * cancels their pending uploads.
  */
 export async function noteRemovals(tx: Tx, { serverId, id: backupId }: OneOrAll, at: number): Promise<void> {
@@ -132,6 +122,19 @@ export async function listKnown(db: Sql, location: string): Promise<Set<string>>
   return new Set(found.map(({ serverId, backupId }) => `${serverId}/${backupId}`));
 }
 
+/**
+ * Keeps account of the space of an off-site backup that is being removed: its pieces may still be used by the next newer
+ * one, so they count there from now on, up to that one's size. One still to be uploaded gets them on top of its size.
+ */
+export async function passOnAdded(tx: Tx, { serverId, location, createdAt, addedBytes }: BackupRow): Promise<void> {
+  const sql = `UPDATE "backups" SET "addedBytes" = CASE
+      WHEN "location" <> '' AND "addedBytes" + CAST($1 AS bigint) > "sizeBytes" THEN "sizeBytes"
+      ELSE "addedBytes" + CAST($1 AS bigint) END
+    WHERE "serverId" = $2 AND "id" = (SELECT "id" FROM "backups" WHERE "serverId" = $2 AND "location" IN ($3, '')
+      AND "state" = 'ready' AND "kind" <> 'previous' AND "createdAt" > $4 ORDER BY "createdAt" LIMIT 1)`;
+  await tx.run(sql, [addedBytes, serverId, location, createdAt]);
+}
+
 /** Oldest first. */
 export async function listRemovals(db: Sql): Promise<OffsiteRemovalRow[]> {
   return await db.query<OffsiteRemovalRow>('SELECT * FROM "offsite_removals" ORDER BY "at", "backupId"');
@@ -140,4 +143,9 @@ export async function listRemovals(db: Sql): Promise<OffsiteRemovalRow[]> {
 export async function deleteRemoval(tx: Tx, { location, serverId, backupId }: OffsiteRemovalRow): Promise<void> {
   const sql = 'DELETE FROM "offsite_removals" WHERE "location" = $1 AND "serverId" = $2 AND "backupId" = $3';
   await tx.run(sql, [location, serverId, backupId]);
+}
+
+/** Reports whether backups are stored at a location. */
+export async function hasArchives(db: Sql, location: string): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM "backups" WHERE "location" = $1 LIMIT 1', [location])).length > 0;
 }

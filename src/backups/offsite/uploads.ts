@@ -7,20 +7,26 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
 import type { Sql } from '../../store/writer.ts';
 import type { Base } from '../base.ts';
+import { isRefused } from '../errors.ts';
 import type { Ref } from '../rows.ts';
-import { type OffSite, archiveOf, isArchiveKey, isRefused, keyIn, placeOf } from './offsite.ts';
+import type { OffSite } from './offsite.ts';
 import * as rows from './rows.ts';
-import { isBucketGone } from './s3.ts';
 import { uploadArchive } from './upload.ts';
 
 const CLOSE_MS = 5_000;
+/** Removed by one call of the store. */
+const MOST_REMOVED = 500;
+/** Removals from one location. */
+type Removals = [rows.OffsiteRemovalRow, ...rows.OffsiteRemovalRow[]];
+/** The hour of the day, by the machine's time zone, in which the store's space is freed. */
+const QUIET_HOUR = 4;
 
 /**
  * Uploads finished backups from the folder, and removes off-site archives that are no longer needed.
  *
  * A backup stays in the folder, and can be restored, until its upload is complete and recorded in its row. After any
- * failure or a killed process, an upload resumes with the parts that the bucket has. Pending work is stored as rows and
- * retried until it is done. Removals do not wait for uploads.
+ * failure or a killed process, an upload begins anew; the store already has most of its pieces then. Pending work is
+ * stored as rows and retried until it is done.
  */
 export class Uploads {
   readonly #base: Base;
@@ -29,9 +35,8 @@ export class Uploads {
   readonly #uploads: Queue;
   readonly #removals: Queue;
   #current: { ref: Ref; call: AbortController; ended: Promise<void> } | undefined;
-  #isSwept = false;
   #running: Promise<unknown> = Promise.resolve();
-  #stopDaily = (): void => {};
+  #stopHourly = (): void => {};
   #stopWatch = (): void => {};
 
   constructor(base: Base, offSite: OffSite) {
@@ -55,8 +60,8 @@ export class Uploads {
       clock,
       signal,
       list: () => this.#removalsOwed(),
-      keyOf: ({ location, serverId, backupId }) => `${location} ${serverId}/${backupId}`,
-      work: (row) => this.#removeUnlessGone(row),
+      keyOf: ([{ location }]) => location,
+      work: (batch) => this.#removeUnlessGone(batch),
       onFailed,
     });
   }
@@ -87,9 +92,8 @@ export class Uploads {
   start(): void {
     const { store, clock, log } = this.#base;
     this.#stopWatch = watchLateness(store, clock, log);
-    this.#stopDaily = every(clock, DAY_MS, () => {
-      this.#isSwept = false;
-      this.kick();
+    this.#stopHourly = every(clock, HOUR_MS, () => {
+      if (this.#offSite.location !== '' && new Date(clock.now()).getHours() === QUIET_HOUR) void this.#compact();
     });
     this.#running = Promise.all([this.#uploads.run(), this.#removals.run()]);
   }
@@ -101,70 +105,57 @@ export class Uploads {
   }
 
   async close(): Promise<void> {
-    this.#stopDaily();
+    this.#stopHourly();
     this.#stopWatch();
     this.#closing.abort();
     // Unanswered requests are left to the next process.
     await withTimeout(this.#running, CLOSE_MS, { late: () => undefined });
   }
 
-  async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
-    await abortable(this.#offSite.passed(), this.#closing.signal);
-    // Runs first, so that no upload of this process counts as an orphan.
-    if (!this.#isSwept && this.#offSite.location !== '') await this.#sweep();
-    this.#isSwept = true;
-    return await rows.listUploads(this.#base.store);
+  /** Frees space in the store. If that fails, the next night tries again. */
+  async #compact(): Promise<void> {
+    try {
+      await this.#offSite.passed();
+      await this.#offSite.store(this.#offSite.location).compact(this.#closing.signal);
+    } catch (error) {
+      if (!this.#closing.signal.aborted)
+        this.#base.log.warn({ err: error }, 'the space of removed backups off site could not be freed yet');
+    }
   }
 
-  async #removalsOwed(): Promise<rows.OffsiteRemovalRow[]> {
-    const owed = await rows.listRemovals(this.#base.store);
+  async #uploadsOwed(): Promise<rows.BackupUploadRow[]> {
+    const owed = await rows.listUploads(this.#base.store);
     if (owed.length > 0) await abortable(this.#offSite.passed(), this.#closing.signal);
     return owed;
   }
 
-  /** Ends our uploads without a row, because their parts use space invisibly. */
-  async #sweep(): Promise<void> {
-    const { store, log } = this.#base;
-    const bucket = this.#offSite.bucket(this.#offSite.location);
-    const owned = new Set((await rows.listUploads(store)).map(({ uploadId }) => uploadId));
-    for (const upload of await bucket.uploads('')) {
-      if (owned.has(upload.uploadId) || !isArchiveKey(upload.key)) continue;
-      log.info({ key: upload.key }, 'an unfinished off-site upload of an earlier process is removed');
-      await bucket.abort(upload);
-    }
+  /** Returns the pending removals of each location, up to MOST_REMOVED. */
+  async #removalsOwed(): Promise<Removals[]> {
+    const owed = await rows.listRemovals(this.#base.store);
+    if (owed.length > 0) await abortable(this.#offSite.passed(), this.#closing.signal);
+    const batches = Object.values(Object.groupBy(owed, ({ location }) => location)) as Removals[];
+    return batches.map((batch) => batch.slice(0, MOST_REMOVED) as Removals);
   }
 
   /**
-   * Removes an archive off site. If a bucket of earlier settings is missing, its content is gone, so the removal is
-   * done. A missing bucket for new backups must be created again.
+   * Removes archives off site. If a store of earlier settings is missing, its content is gone, so the removal is done. A
+   * missing store for new backups must be created again.
    */
-  async #removeUnlessGone(row: rows.OffsiteRemovalRow): Promise<void> {
-    const { store, log } = this.#base;
+  async #removeUnlessGone(batch: Removals): Promise<void> {
+    const { store, log, at } = this.#base;
+    const [{ location }] = batch;
+    const archives = this.#offSite.store(location);
     try {
-      await this.#removeOffSite(row);
+      await archives.remove(batch.map(({ serverId, backupId: id }) => ({ serverId, id })));
+      await at('object-removed');
     } catch (error) {
-      const { location, serverId: server, backupId: backup } = row;
-      if (placeOf(location).bucket === placeOf(this.#offSite.location).bucket || !isBucketGone(error)) throw error;
-      log.warn(
-        { server, backup, location },
-        'a bucket of earlier settings no longer exists; the removal of a backup from it is dropped',
-      );
-      await store.write((tx) => rows.deleteRemoval(tx, row));
+      if (location === this.#offSite.location || !archives.isGone(error)) throw error;
+      log.warn({ location }, 'a store of earlier settings no longer exists; removals of backups from it are dropped');
     }
-  }
-
-  async #removeOffSite(row: rows.OffsiteRemovalRow): Promise<void> {
-    const { store, at } = this.#base;
-    const ref = { serverId: row.serverId, id: row.backupId };
-    const current = this.#current;
-    // An upload that began before its removal was recorded could still create the object.
-    if (current?.ref.serverId === ref.serverId && current.ref.id === ref.id) await current.ended;
-    const bucket = this.#offSite.bucket(row.location);
-    const key = keyIn(ref);
-    for (const upload of await bucket.uploads(key)) if (upload.key === key) await bucket.abort(upload);
-    await bucket.remove(key);
-    await at('object-removed');
-    await store.write((tx) => rows.deleteRemoval(tx, row));
+    await store.write(async (tx) => {
+      for (const row of batch) await rows.deleteRemoval(tx, row);
+    });
+    if (batch.length === MOST_REMOVED) this.#removals.kick();
   }
 
   async #uploadUnlessCancelled(listed: rows.BackupUploadRow): Promise<void> {
@@ -321,17 +312,16 @@ export class LeftOver {
   }
 
   /**
-   * Returns the first 10 000 objects under the prefix of new backups, as `<server>/<backup>`; `at`: epoch ms. Empty if
+   * Returns the first 10 000 archives at the place of new backups, as `<server>/<backup>`; `at`: epoch ms. Empty if
    * backups stay in the folder. Rejects with UNAVAILABLE BACKUP_STORE_AWAY, after ten seconds at most.
    */
   async list(): Promise<{ id: string; at: number }[]> {
     const { location } = this.#offSite;
     if (location === '') return [];
-    const objects = await withTimeout(this.#offSite.bucket(location).list(''), LIST_MS);
-    // Queried after the objects, because a backup's row exists before its object.
+    const archives = await withTimeout(this.#offSite.store(location).list(), LIST_MS);
+    // Queried after the archives, because a backup's row exists before its archive.
     const known = await rows.listKnown(this.#base.store, location);
-    const archives = objects.filter(({ key }) => isArchiveKey(key));
-    return archives.map(({ key, at }) => ({ id: archiveOf(key), at })).filter(({ id }) => !known.has(id));
+    return archives.filter(({ id }) => !known.has(id));
   }
 
   /**

@@ -79,16 +79,15 @@ function about({
   label,
   state,
   sizeBytes,
+  addedBytes,
   treeBytes,
   offSite,
   awaitingOffSite,
-  encrypted,
   ...software
 }: Backup): string[] {
-  const sizes = state === 'ready' ? [`${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
-  const place = [offSite && 'off site', awaitingOffSite && 'uploading off site', encrypted && 'encrypted'].filter(
-    (part) => part !== false,
-  );
+  const added = addedBytes === sizeBytes ? '' : `${sizeText(addedBytes)} added, `;
+  const sizes = state === 'ready' ? [`${added}${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
+  const place = [offSite && 'off site', awaitingOffSite && 'uploading off site'].filter((part) => part !== false);
   return [label || (KINDS[kind] ?? kind), ...sizes, ...place, softwareText(software)].filter((part) => part !== '');
 }
 

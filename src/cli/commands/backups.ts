@@ -24,6 +24,7 @@ const BACKUP = {
   id: '',
   createdAt: '',
   sizeBytes: '0',
+  format: 'tar.zst',
   state: '',
   kind: '',
   error: '',
@@ -189,12 +190,12 @@ const undo = command({
 
 const get = command({
   usage: 'backups download <id> <backup> [file]',
-  summary: 'Download a backup as .tar.zst and verify it. Resumes after a lost connection.',
+  summary: 'Download a backup as .tar.zst or .tar and verify it. Resumes after a lost connection.',
   options: { force: flag('Replace an existing file.') },
   async run(context, [id = '', which = '', file], { force }) {
     const backup = await backupOf(context, id, which);
     const day = /^[\dT:-]{10,19}/.exec(backup.createdAt)?.[0].replaceAll(':', '') ?? backup.id;
-    const target = file ?? `${id}-${day}.tar.zst`;
+    const target = file ?? `${id}-${day}.${backup.format}`;
     const saved = await download(context, target, force === true, (headers) =>
       context.api.GET('/v1/servers/{id}/backups/{backupId}:download', {
         ...path(id, backup.id),

@@ -4,8 +4,8 @@ import { deleteServer, insertServer } from '../../../src/servers/rows.ts';
 import { serverRow } from '../../support/store.ts';
 import { onEachStore } from '../../store/on-each.ts';
 
-const LOCATION = 's3://worlds/a';
-const OLD = 's3://worlds/old';
+const LOCATION = 'restic:/mnt/a';
+const OLD = 'restic:/mnt/old';
 
 onEachStore('queued off-site removals outlive their server and do not affect another one', async (t, store) => {
   await store.write(async (tx) => {
@@ -23,8 +23,7 @@ onEachStore('queued off-site removals outlive their server and do not affect ano
   t.deepEqual(await rows.countUploads(store), { count: 2, since: 2 });
   t.deepEqual(await rows.listUploadsOf(store, 'lobby'), new Set(['bak_half']));
   const [half] = await rows.listUploads(store);
-  t.true(await store.write((tx) => rows.noteUpload(tx, half!, 'upload-1', 8_388_608)));
-  t.like(await rows.getUpload(store, half!), { uploadId: 'upload-1', partBytes: 8_388_608, at: 2 });
+  t.like(await rows.getUpload(store, half!), { location: LOCATION, at: 2 });
 
   await store.write((tx) => rows.noteRemovals(tx, { serverId: 'lobby', id: 'bak_near' }, 3));
   t.deepEqual(await rows.listRemovals(store), [], 'a backup in the folder needs no removal');
@@ -42,7 +41,8 @@ onEachStore('queued off-site removals outlive their server and do not affect ano
   await store.write((tx) => rows.deleteRemoval(tx, ofHalf));
   t.deepEqual(await rows.listRemovals(store), [ofAway]);
   const arena = { serverId: 'arena', id: 'bak_half' };
-  t.true(await store.write((tx) => patchBackup(tx, arena, { location: LOCATION, sealedBy: 'abcd' }, ['ready'])));
+  t.true(await store.write((tx) => patchBackup(tx, arena, { location: LOCATION }, ['ready'])));
+  t.deepEqual([await rows.hasArchives(store, LOCATION), await rows.hasArchives(store, OLD)], [true, true]);
   await store.write((tx) => rows.deleteUpload(tx, { serverId: 'arena', backupId: 'bak_half' }));
   t.deepEqual(await rows.countUploads(store), { count: 0, since: null });
 });
