@@ -5,7 +5,7 @@ import { balance, post } from '../../src/billing/ledger.ts';
 import { PASSWORD_FRESH_MS, hashPassword } from '../../src/accounts/passwords.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
-import { type PanelUnderTest, openPanel } from '../support/panel.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
 
 test.after.always(closeBrowser);
 
@@ -257,3 +257,23 @@ test('the operator page warns about wrong settings and an undeliverable operator
   );
   t.regex((await it.get('/operator')).text, /e-mail you warnings[^]*href="\/profile"/);
 });
+
+for (const [name, context] of [
+  ['a desktop', { viewport: { width: 1280, height: 900 } }],
+  ['a phone', PHONE],
+] as const)
+  test.runIf(isHere('chromium'))(`the list of accounts narrows while its reader types, on ${name}`, async (t) => {
+    const it = await office(t);
+    const { page, complaints } = await it.open('/operator/accounts', context);
+    const rows = page.locator('table.rows tbody tr');
+    t.is(await rows.count(), 2);
+    await accessible(t, page);
+    await page.getByLabel('Search').fill('OTHER');
+    await page.getByText('acc_test', { exact: true }).waitFor({ state: 'detached' });
+    t.is(await rows.count(), 1);
+    await page.getByLabel('Show', { exact: true }).selectOption('Operators');
+    await page.getByText('No account matches.').waitFor();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await accessible(t, page);
+    t.deepEqual(complaints, []);
+  });

@@ -100,7 +100,7 @@ test('SetServerAlertWebhook accepts a public https URL or an empty one; the audi
   const { set, refused, detail } = await settings(t);
   const url = 'https://discord.com/api/webhooks/1/secret-part';
   t.is((await set('setAlertWebhook', { url }))['alertWebhookUrl'], url);
-  t.regex(await detail('server.webhook'), /; set$/);
+  t.is(await detail('server.webhook'), 'set');
   t.false((await detail('server.webhook')).includes('secret-part'));
   for (const bad of [
     'http://example.com/',

@@ -95,12 +95,13 @@ export const audit = call({
     return api.GET('/v1/accounts/{accountId}/audit', { params: { ...params, query } });
   },
   shape: { entries: [ENTRY] },
-  show: ({ entries }, { out, now }) =>
+  show: ({ entries }, { out, args, now }) =>
     listing(out, entries, 'No entries yet.', {
       WHEN: ({ createdAt }) => relative(createdAt, now),
       ACTION: ({ action }) => action,
       THROUGH: ({ through }) => through,
-      DETAIL: ({ detail, serverId }) => `${detail} ${serverId}`.trim(),
+      // A server's own log need not name it.
+      DETAIL: ({ detail, serverId }) => (args.length > 0 ? detail : `${detail} ${serverId}`.trim()),
       USER: ({ userId }) => userId,
     }),
 });
