@@ -130,6 +130,7 @@ test('the account’s server list has own and shared servers, without owners and
     address: 'abc.play.example',
     version: '1.21.4',
     role: 'limited',
+    tags: [],
     ...summary,
   });
   t.like(((await list())['my'] as object[])[0], { id: 'own', role: 'owner', ...summary });

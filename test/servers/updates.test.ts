@@ -151,6 +151,8 @@ test('the pages show an update before it is confirmed, and lead back after its f
   t.notRegex(await page('/settings/version'), /The last update/);
   t.regex(await page('/settings/version?type=paper&version=1.21.11'), /Build: from 60 to 5\./);
   t.is(await submit('/settings/version/change', { type: 'paper', version: '1.21.11' }), 303);
+  // A busy machine takes longer than the page waits.
+  await it.until(async () => (await it.row()).pendingUpdate !== null);
   t.regex(await page('/settings/version'), /From Paper 1\.21\.8 build 60 to <b>Paper 1\.21\.11 build 5<\/b>/);
   t.regex(await page(''), /Paper 1\.21\.11 build 5 <small>updated from Paper 1\.21\.8 build 60/);
   t.regex(await page('/backups'), /before the update to Paper 1\.21\.11 build 5 ·/);

@@ -44,6 +44,7 @@ const PARAMS = { ':id': 'castle', ':accountId': 'acc_other', ':webhookId': WEBHO
 /** Pages that need an earlier step. Their own tests cover them. */
 const ON_THE_WAY = new Set([
   '/join',
+  '/servers/new/import/:importId',
   '/sign-in/code',
   '/sign-in/new-password',
   '/profile/keys/new',
