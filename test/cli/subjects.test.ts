@@ -171,6 +171,8 @@ test('the sftp, ports, database, members, schedules and templates commands work 
     ['schedules', 'add', 'castle', 'command', '0 18 * * 5', 'say', '--hello', 'there'],
     /^command: say --hello there: /,
   );
+  // Schedules of the same instant are in the order of their random ids.
+  await clock.advance(1000);
   await says(['schedules', 'add', '--warn', '5m', 'castle', 'stop', 'daily'], /^stop: first run /);
   await says(['schedules', 'castle'], /warns players 300 s before/);
   await says(['schedules', 'delete', 'castle', '3'], /Deleted schedule 3/);
