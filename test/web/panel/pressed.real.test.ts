@@ -114,7 +114,8 @@ test.runIf(isHere('chromium'))(
     const { page } = it;
     const go = (path: string) => page.goto(`${it.origin}/servers/castle/settings${path}`);
     await page.locator('#name-name').fill('The Keep');
-    await it.press('Save the name', 'Saved.');
+    await page.getByLabel('Tags').fill('survival, friends');
+    await it.press('Save name and tags', 'Saved.');
     await page.getByRole('heading', { level: 1, name: 'The Keep' }).waitFor();
     await page.locator('#size-ramMb').selectOption('2048');
     await page.locator('input[name=plan][value=flat]').check();
@@ -130,7 +131,14 @@ test.runIf(isHere('chromium'))(
     await it.press('Yes, change it', /Paper 1\.21\.8/);
     await it.until(async () => (await it.servers.get('castle'))?.row.version === '1.21.8');
     const { row } = (await it.servers.get('castle'))!;
-    t.like(row, { name: 'The Keep', ramMb: 2_048, plan: 'flat', idleTimeoutMinutes: 7, version: '1.21.8' });
+    t.like(row, {
+      name: 'The Keep',
+      tags: ['survival', 'friends'],
+      ramMb: 2_048,
+      plan: 'flat',
+      idleTimeoutMinutes: 7,
+      version: '1.21.8',
+    });
     t.like(row.properties, { difficulty: 'hard' });
     await go('');
     await it.ask('Delete…');

@@ -78,7 +78,7 @@ function nameCard(request: ServerRequest): Html {
     ${panelForm(
       request,
       'name',
-      html`${lineField(filled, field)}${lineField(filled, tags)}<button type="submit">Save</button>`,
+      html`${lineField(filled, field)}${lineField(filled, tags)}<button type="submit">Save name and tags</button>`,
     )}
   </section>`;
 }
