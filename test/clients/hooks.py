@@ -18,7 +18,7 @@ BEYOND_SCHEMAS = {
     "SetServerMotd": {"motd"},
     "SetWakePolicy": {"asleepMotd", "maintenanceText"},
     # What a cron expression and a time zone are, and a command that goes with its kind.
-    "CreateSchedule": {"kind", "command", "cronExpr", "timeZone"},
+    "CreateSchedule": {"kind", "command", "cronExpr", "timeZone", "warnSeconds"},
     "RunCommand": {"command"},
     # A test alert goes to the address beside it.
     "SetServerAlertWebhook": {"test"},
@@ -34,13 +34,15 @@ BEYOND_SCHEMAS = {
     "CreateKey": {"expiresAt", "scopes", "servers"},
     # Where the page before said that the next one begins.
     "ListServers": {"after"},
+    "ListServerAudit": {"after"},
+    "ListAccountAudit": {"after"},
     # Instants to come.
     "SetBanEntry": {"expires"},
     "SetIpBanEntry": {"expires"},
 }
 
 # Paths: how deep, how many bytes a name has in UTF-8, and that they stay within the server.
-ANYWHERE = {"path", "paths", "from", "to"}
+ANYWHERE = {"path", "paths", "names", "from", "to"}
 # What lies at a path.
 CONTENT = {"UNKNOWN_ARCHIVE", "BAD_ARCHIVE"}
 

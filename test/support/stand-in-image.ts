@@ -19,7 +19,7 @@ export const STAND_INS = [
 ];
 
 /**
- * Builds the last stage of the Dockerfile unchanged under `tag`, except that its base has only busybox and a user
+ * Builds the last stage of the Dockerfile under `tag` without its Debian packages. The base has only busybox and a user
  * `node`. Needs Debian's busybox-static.
  */
 export async function buildStandIn(docker: Docker, tag: string): Promise<void> {
@@ -47,9 +47,10 @@ export async function buildStandIn(docker: Docker, tag: string): Promise<void> {
   }
 }
 
-/** Returns the last stage of the Dockerfile, without its FROM line. */
+/** Returns the last stage of the Dockerfile, without its FROM line and its Debian packages, which need a network. */
 export function lastStage(): string {
-  return readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split(/^FROM .*\n/m)[2] ?? '';
+  const [, , stage = ''] = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').split(/^FROM .*\n/m);
+  return stage.replace(/^RUN apt-get (?:.*\\\n)*.*\n/m, '');
 }
 
 /** Waits for the end of a build. Rejects if a step fails, which the engine reports as a line of output. */
