@@ -23,6 +23,7 @@ export type Need =
   | 'caddy'
   | 's3'
   | 'restic'
+  | 'rclone'
   | 'java25'
   | 'archivers'
   | 'tools';
@@ -53,6 +54,7 @@ const probes: Record<Need, () => Promise<unknown>> = {
   caddy: () => firstThatRuns(['caddy'], 'version'),
   promtool: () => firstThatRuns(['promtool']),
   restic: () => firstThatRuns(['restic'], 'version'),
+  rclone: () => firstThatRuns(['rclone'], 'version'),
   s3: () => firstThatRuns([S3_SERVER, 'versitygw']),
   java25: () => firstThatRuns([join(JDK25, 'bin/javac')]),
   archivers: () =>

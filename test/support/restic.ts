@@ -60,3 +60,29 @@ export function resticChild({ location, dataDir, resticEnvironment }: OnRestic, 
     env: { ...process.env, ...repository, ...resticEnvironment },
   });
 }
+
+/** Starts a REST server for repositories, on a folder and a free port: rclone. */
+export async function startRest(): Promise<{ endpoint: string; remove: () => Promise<void> }> {
+  const folder = await mkdtemp(join(await fastDir(), 'rest-'));
+  const server = spawn('rclone', ['serve', 'restic', '--addr', '127.0.0.1:0', folder], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(server, 'exit');
+  let said = '';
+  let endpoint: string | undefined;
+  for await (const chunk of server.stderr.iterator({ destroyOnReturn: false })) {
+    said += String(chunk);
+    endpoint = /(http:\/\/127\.0\.0\.1:[0-9]+)/.exec(said)?.[1];
+    if (endpoint !== undefined) break;
+  }
+  if (endpoint === undefined) throw new Error(`rclone did not start: ${said}`);
+  server.stderr.resume();
+  return {
+    endpoint,
+    async remove() {
+      server.kill();
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -89,7 +89,7 @@ export interface BadLine {
 }
 
 /** Opens a connection without faults. A test sets `fault` later. */
-export async function badLine(t: ExecutionContext, { endpoint }: S3UnderTest): Promise<BadLine> {
+export async function badLine(t: ExecutionContext, { endpoint }: { endpoint: string }): Promise<BadLine> {
   const target = new URL(endpoint);
   const server = createServer((from, to) => {
     line.seen.push(`${from.method} ${from.url}`);

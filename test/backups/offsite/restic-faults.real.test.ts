@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { MIB } from '../../../src/kernel/units.ts';
 import { fewAtATime } from '../../support/few.ts';
 import { isHere } from '../../support/needs.ts';
-import { type OnRestic, restic, resticFolder, resticPlace } from '../../support/restic.ts';
+import { type OnRestic, restic, resticChild, resticFolder, resticPlace, startRest } from '../../support/restic.ts';
 import { BUCKET, S3_ACCESS, badLine, startS3 } from '../../support/s3.ts';
 import { plant, treeOf } from '../../support/tree.ts';
 import { headless } from '../headless.ts';
@@ -33,6 +35,18 @@ async function server(t: ExecutionContext, on: OnRestic) {
     /** The number of snapshots in the repository. */
     stored: async () => (JSON.parse(await restic(on, 'snapshots', '--json', '--no-lock')) as object[]).length,
   };
+}
+
+/** Runs `restic prune`, and kills it at this many changes of the repository. Returns false if it ended before. */
+async function pruneKilled(on: OnRestic & { folder: string }, changes: number): Promise<boolean> {
+  let seen = 0;
+  const watcher = watch(join(on.folder, 'repository'), { recursive: true }, () => {
+    if (++seen === changes) prune.kill('SIGKILL');
+  });
+  const prune = resticChild(on, 'prune', '--max-unused', '0');
+  const [, signal] = (await once(prune, 'exit')) as [number | null, string | null];
+  watcher.close();
+  return signal === 'SIGKILL';
 }
 
 for (const step of ['upload-begun', 'part-sent', 'upload-completed', 'upload-stored'])
@@ -62,31 +76,68 @@ test.runIf(isHere('restic'))('a killed removal from a repository is completed by
   t.is(await stored(), 0);
 });
 
-test.runIf(isHere('restic') && isHere('s3'))(
-  'a line to S3 that is cut in the middle of uploads and of restores loses nothing',
+const BACKENDS = [
+  {
+    need: 's3',
+    start: startS3,
+    on: (endpoint: string) => ({ location: `restic:s3:${endpoint}/${BUCKET}/cut`, resticEnvironment: S3_ACCESS }),
+  },
+  { need: 'rclone', start: startRest, on: (endpoint: string) => ({ location: `restic:rest:${endpoint}/cut/` }) },
+] as const;
+
+for (const { need, start, on: at } of BACKENDS)
+  test.runIf(isHere('restic') && isHere(need))(
+    `a line to a store on ${need} that is cut in the middle of uploads and of restores loses nothing`,
+    async (t) => {
+      const backend = await start();
+      t.teardown(() => backend.remove());
+      const line = await badLine(t, backend);
+      const on: OnRestic = { ...(await resticFolder(t)), ...at(line.endpoint) };
+      const { root, next, stored } = await server(t, on);
+      const saved = await treeOf(root);
+      let cuts = 0;
+      line.fault = ({ method, url = '' }) =>
+        /\/data\/./.test(url) && ++cuts % 3 === 1
+          ? method === 'GET'
+            ? { cutReceived: 2 * MIB }
+            : { cutSent: 2 * MIB }
+          : undefined;
+      await resticPlace(on).passed();
+      t.like((await next('setup')).backups, [{ kind: 'manual', state: 'ready', location: on.location }]);
+      t.is(await stored(), 1);
+      const sent = cuts;
+      t.true(sent > 3, `${sent} requests`);
+      await plant(root, { 'world/level.dat': 'played since' });
+      t.like(await next('restore'), { state: 'hibernated', maintained: { failure: null } });
+      t.true(cuts > sent);
+      t.deepEqual(await treeOf(root), saved);
+      line.fault = () => undefined;
+      await next('remove');
+      t.is(await stored(), 0);
+      await restic(on, 'check', '--no-lock');
+    },
+  );
+
+test.runIf(isHere('restic'))(
+  'a prune that is killed at any point loses no backup, and the next one ends',
   async (t) => {
-    const s3 = await startS3();
-    t.teardown(() => s3.remove());
-    const line = await badLine(t, s3);
-    const location = `restic:s3:${line.endpoint}/${BUCKET}/cut`;
-    const on = { ...(await resticFolder(t)), location, resticEnvironment: S3_ACCESS };
-    const { root, next, stored } = await server(t, on);
+    const on = await resticFolder(t);
+    const { root, next } = await server(t, on);
     const saved = await treeOf(root);
-    let cuts = 0;
-    line.fault = ({ method, url = '' }) =>
-      url.includes('/data/') && ++cuts % 3 === 1
-        ? method === 'PUT'
-          ? { cutSent: 2 * MIB }
-          : { cutReceived: 2 * MIB }
-        : undefined;
     await resticPlace(on).passed();
-    t.like((await next('setup')).backups, [{ kind: 'manual', state: 'ready', location }]);
-    t.is(await stored(), 1);
-    const sent = cuts;
-    t.true(sent > 3, `${sent} requests`);
-    await plant(root, { 'world/level.dat': 'played since' });
-    t.like(await next('restore'), { state: 'hibernated', maintained: { failure: null } });
-    t.true(cuts > sent);
-    t.deepEqual(await treeOf(root), saved);
+    t.like((await next('setup')).backups, [{ state: 'ready' }]);
+    for (let changes = 1, killed = true; killed; changes *= 2) {
+      // What prune works on: packs that are half in use.
+      await plant(join(on.folder, 'other'), { one: randomBytes(6 * MIB), [`two-${changes}`]: randomBytes(6 * MIB) });
+      await restic(on, 'backup', '--host', 'elsewhere', join(on.folder, 'other'));
+      await restic(on, 'forget', '--host', 'elsewhere', '--keep-last', '1');
+      killed = await pruneKilled(on, changes);
+      t.log(`${changes} changes: ${killed ? 'killed' : 'ended'}`);
+      await plant(root, { 'world/level.dat': 'played since' });
+      t.like(await next('restore'), { state: 'hibernated', maintained: { failure: null } });
+      t.deepEqual(await treeOf(root), saved);
+      await resticPlace(on).store(on.location).compact(new AbortController().signal);
+    }
+    await restic(on, 'check', '--read-data');
   },
 );
