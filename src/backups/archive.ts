@@ -14,9 +14,9 @@ import type { BackupFormat } from './rows.ts';
 import { type ArchiveFacts, unpackArchive } from './unpack.ts';
 
 /**
- * Writes a data root (default: none) to `target` in a worker, as a tar, compressed with Zstandard (RFC 8878) if `format` says so. The file
- * appears complete and synced to disk, or not at all. A file that changes in the meantime, such as a log, keeps the
- * size it had when its turn came: truncated bytes become zeros.
+ * Writes a data root (default: none) to `target` in a worker, as a tar, compressed with Zstandard (RFC 8878) if `format`
+ * says so. The file appears complete and synced to disk, or not at all. A file that changes in the meantime, such as a
+ * log, keeps the size it had when its turn came: truncated bytes become zeros.
  */
 export async function writeArchive(
   workers: WorkerPool,

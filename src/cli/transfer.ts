@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, openAsBlob } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { constants, createReadStream, openAsBlob } from 'node:fs';
+import { type FileHandle, access, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join, posix } from 'node:path';
 import { type Answer, done, refusal } from './api.ts';
 import { DORMOUSE } from './called.ts';
@@ -56,6 +56,17 @@ async function openLocal(path: string): Promise<FileHandle> {
 export function localError(error: unknown, path: string): Error {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? (error as Error) : failedHere('LOCAL_FILE', `Cannot read or write ${path} (${code}).`);
+}
+
+/** Opens a local file, so that a request can send it as a stream. */
+export async function blobOf(path: string): Promise<Blob> {
+  try {
+    // The error of openAsBlob does not say what is wrong.
+    await access(path, constants.R_OK);
+    return await openAsBlob(path);
+  } catch (error) {
+    throw localError(error, path);
+  }
 }
 
 /** Reports whether a local path exists. */
@@ -259,7 +270,7 @@ async function sendOnce(
   id: string,
   { local, path, overwrite }: { local: string; path: string; overwrite: boolean },
 ): Promise<Messages['FileEntry']> {
-  const blob = await openAsBlob(local).catch((error: unknown) => Promise.reject(localError(error, local)));
+  const blob = await blobOf(local);
   return done(
     slow.POST('/v1/servers/{id}/file:upload', {
       params: { path: { id }, query: { path, overwrite } },

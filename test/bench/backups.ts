@@ -1,6 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -9,7 +8,7 @@ import type { Archive } from '../../src/backups/pack.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { familyCpuMs } from './children.ts';
-import { inFolder } from './control.ts';
+import { inFolder, shell } from './control.ts';
 import { type Report, median } from './figures.ts';
 
 const ROUNDS = 5;
@@ -120,12 +119,6 @@ async function fresh(folder: string, name: string): Promise<string> {
 
 function tarTo(tree: string, archive: string): string {
   return `tar -C ${tree} -cf - . | zstd -q -f -1 -T1 -o ${archive} && sync -f ${archive}`;
-}
-
-async function shell(command: string): Promise<void> {
-  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'inherit'] });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`${command} ended with ${code}`);
 }
 
 function noTimes(): Times {

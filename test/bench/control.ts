@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -151,4 +153,11 @@ export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Runs a command line. Rejects if it fails. */
+export async function shell(command: string): Promise<void> {
+  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`${command} ended with ${code}`);
 }

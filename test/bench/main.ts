@@ -31,6 +31,11 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   boot: { what: 'the start of the service', load: () => import('./boot.ts') },
   disk: { what: 'the files of a large server', load: () => import('./disk.ts') },
   backups: { what: 'backups and restores', load: () => import('./backups.ts') },
+  restic: {
+    what: 'ten daily backups of a world in a restic repository, against tar and restic by hand',
+    load: () => import('./restic.ts'),
+    limitMs: 1_800_000,
+  },
   sftp: { what: 'a large file over SFTP', load: () => import('./sftp.ts') },
   meter: { what: 'a minute of ten thousand awake servers', load: () => import('./meter.ts') },
   streams: { what: 'event streams that wait, and a log that pours', load: () => import('./streams.ts') },

@@ -1,4 +1,3 @@
-import { openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
 import { done } from '../api.ts';
 import { DORMOUSE } from '../called.ts';
@@ -7,7 +6,7 @@ import { listing, memory, relative, size, software, some } from '../format.ts';
 import { given } from '../parse.ts';
 import { type Messages, SERVER, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
-import { download, localError } from '../transfer.ts';
+import { blobOf, download } from '../transfer.ts';
 import { ramMb } from './settings.ts';
 
 /** `dormouse import`. */
@@ -95,7 +94,7 @@ const at = (importId: string) => ({ params: { path: { importId } } });
 
 /** Uploads an archive as a stream. */
 async function upload({ slow }: Context, path: string): Promise<Messages['Import']> {
-  const blob = await openAsBlob(path).catch((error: unknown) => Promise.reject(localError(error, path)));
+  const blob = await blobOf(path);
   return done(
     slow.POST('/v1/imports', {
       params: { query: { name: basename(path) } },
