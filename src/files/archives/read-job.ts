@@ -1,4 +1,3 @@
-import { isAscii, isUtf8 } from 'node:buffer';
 import { read as readAt } from 'node:fs';
 import { PassThrough, Readable, pipeline } from 'node:stream';
 import { promisify } from 'node:util';
@@ -9,6 +8,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { KIB, MIB } from '../../kernel/units.ts';
 import { job } from '../../kernel/workers/job.ts';
 import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfContent, tooLarge } from './format.ts';
+import { UNKNOWN_NAMES, isChinese, isDeclared, zipName } from './zip-names.ts';
 
 /** The input of the reader. */
 interface ArchiveInput {
@@ -66,7 +66,6 @@ const SPARSE = 'GNU.sparse.';
 const SPARSE_FILE = 'contains a sparse file; pack it again without --sparse';
 /** The result of decoding a byte that is not UTF-8. */
 const NOT_UTF8 = '\uFFFD';
-const UNKNOWN_NAMES = 'has file names in an unknown encoding';
 const OUTSIDE = 'contains a path that must stay within the archive';
 const FIRST_DESCRIPTOR = 4;
 const CHUNK_BYTES = 256 * KIB;
@@ -201,7 +200,7 @@ async function* tarEntries(
       count();
       const { name, type, mode, pax } = entry.header;
       if (Object.keys(pax ?? {}).some((key) => key.startsWith(SPARSE))) throw badArchive(SPARSE_FILE);
-      if (name.includes(NOT_UTF8)) throw badArchive(`${UNKNOWN_NAMES}; pack it again with names in UTF-8`);
+      if (name.includes(NOT_UTF8)) throw badArchive(UNKNOWN_NAMES);
       const kind = type === 'directory' ? type : 'file';
       if (type !== 'directory' && type !== 'file' && type !== 'contiguous-file') throw badArchive(notPlain(name));
       let wanted = false;
@@ -217,13 +216,15 @@ async function* tarEntries(
 
 async function* zipEntries(source: Source, meter: (chunk: Buffer) => void, count: () => void): AsyncGenerator<Found> {
   const zip = await openZip(source);
+  let chinese: Promise<boolean> | undefined;
+  const isGbk = () => (chinese ??= undeclaredNames(source).then(isChinese));
   try {
     if (zip.entryCount > MAX_ENTRIES) throw tooLarge(`has more than ${MAX_ENTRIES} entries`);
     for (let entry = await nextEntry(zip); entry; entry = await nextEntry(zip)) {
       count();
       const at = entry;
       const { externalFileAttributes, versionMadeBy, generalPurposeBitFlag } = at;
-      const fileName = zipName(at);
+      const fileName = await zipName(at, isGbk);
       if (generalPurposeBitFlag & 1) throw badArchive('is encrypted');
       // Only archives written on Unix have a mode, in the upper half.
       const mode = versionMadeBy >> 8 === 3 ? externalFileAttributes >>> 16 : 0;
@@ -236,6 +237,19 @@ async function* zipEntries(source: Source, meter: (chunk: Buffer) => void, count
       const content = () => (kind === 'directory' ? Readable.from([]) : openEntry(zip, at, meter));
       yield { path: fileName, kind, mode: mode & 0o777, content };
     }
+  } finally {
+    zip.close();
+  }
+}
+
+/** Returns the names whose encoding no field tells. The archive has at most `MAX_ENTRIES` entries. */
+async function undeclaredNames(source: Source): Promise<Buffer[]> {
+  const zip = await openZip(source);
+  const names: Buffer[] = [];
+  try {
+    for (let entry = await nextEntry(zip); entry; entry = await nextEntry(zip))
+      if (!isDeclared(entry)) names.push(entry.fileNameRaw);
+    return names;
   } finally {
     zip.close();
   }
@@ -305,56 +319,4 @@ function problemOf(error: unknown): string {
   if (message.startsWith('Invalid tar header')) return 'is damaged, or compresses a single file instead of a tar';
   // The zip reader validates names itself, before `checkPath` sees them.
   return /^(?:absolute|invalid relative) path: /.test(message) ? OUTSIDE : 'is damaged';
-}
-
-/** Bit 11 of an entry's flags: its name is in UTF-8. */
-const UTF8_NAME = 0x800;
-/** The extra field that repeats a name in UTF-8 (APPNOTE 4.6.9), after a version and a checksum. */
-const UNICODE_PATH = 0x7075;
-const UNICODE_NAME_OFFSET = 5;
-/** CP850 from byte 80 to A5: most letters of western European languages. The letter ß is E1. */
-const CP850_LETTERS = 'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑ';
-/**
- * Byte sequences that those names never contain. A backslash may be half of a character in Asian code pages. In
- * Cyrillic ones, words have no ASCII letters. In those of central Europe, lower-case letters have the bytes of capitals.
- */
-const NOT_CP850 =
-  /[\x98\x9C\x9E\x9F\xA6-\xE0\xE2-\xFF]|[\x80-\xFF]\\|(?<![A-Za-z\x80-\xFF])[\x80-\xFF]{2,}(?![A-Za-z\x80-\xFF])|[a-z][\x80\x8E-\x90\x92\x99\x9A\x9D\xA5]/;
-/** Code pages in which two bytes are one character, and the second one may be ASCII. */
-const DOUBLE_BYTE = ['shift_jis', 'big5', 'gbk', 'euc-kr'].map((label) => new TextDecoder(label, { fatal: true }));
-const UNKNOWN_ZIP_NAMES = `${UNKNOWN_NAMES}; pack it again with names in UTF-8 (7-Zip: add “cu=on” under Parameters)`;
-
-/**
- * Returns an entry's path. Names without the UTF-8 flag (APPNOTE 4.4.4, bit 11) are in the code page of the machine that
- * packed them, which no field names. They are read as UTF-8 if they are valid UTF-8, else as CP850 if all their other
- * bytes are letters in it. Throws BAD_ARCHIVE for all others: a wrong guess would give unreadable names.
- */
-function zipName({ fileName, fileNameRaw, generalPurposeBitFlag, extraFields }: ZipEntry): string {
-  // The reader ignores an extra field whose checksum or version is wrong, and then decodes the name as CP437.
-  const isUnicodePath = ({ id, data }: ZipEntry['extraFields'][number]) =>
-    id === UNICODE_PATH && withSlashes(data.subarray(UNICODE_NAME_OFFSET).toString()) === fileName;
-  const isDeclared = (generalPurposeBitFlag & UTF8_NAME) !== 0 || extraFields.some(isUnicodePath);
-  if (isDeclared || isAscii(fileNameRaw)) return fileName;
-  return withSlashes(isUtf8(fileNameRaw) ? fileNameRaw.toString() : fromCp850(fileNameRaw.toString('latin1')));
-}
-
-const withSlashes = (path: string): string => path.replaceAll('\\', '/');
-
-/** Decodes a name in CP850 from its bytes as Latin-1. */
-function fromCp850(bytes: string): string {
-  if (NOT_CP850.test(bytes) || bytes.split(/[/\\]/).some(isDoubleByte)) throw badArchive(UNKNOWN_ZIP_NAMES);
-  return bytes.replaceAll(/[\x80-\xFF]/g, (byte) => CP850_LETTERS[byte.charCodeAt(0) - 0x80] ?? 'ß');
-}
-
-/** Reports whether most bytes of a file's name are pairs of a double-byte code page, as in no western language. */
-function isDoubleByte(name: string): boolean {
-  const stem = Buffer.from(name.replace(/\.[A-Za-z0-9]{1,5}$/, ''), 'latin1');
-  return DOUBLE_BYTE.some((decoder) => {
-    try {
-      const pairs = stem.length - decoder.decode(stem).length;
-      return pairs >= 2 && (pairs * 2 === stem.length || (pairs >= 3 && pairs * 3 >= stem.length));
-    } catch {
-      return false;
-    }
-  });
 }
