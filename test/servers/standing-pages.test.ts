@@ -61,6 +61,25 @@ test('a suspended server shows its suspension instead of how to wake it, and has
   t.regex(await cardOf(it, 'castle'), /Joining wakes it/);
 });
 
+test('a server that stops soon shows when in the list, with the buttons to cancel it or not to wait', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  it.games.players.set('castle', 1);
+  await it.passUntil(async () => (await it.servers.get('castle'))?.context.live.players === 1, 5_000);
+  t.regex(await cardOf(it, 'castle'), />awake<[^]*action="\/servers\/restart"/);
+  await it.ok('POST', '/v1/servers/castle:restart', { warnSeconds: 30 });
+  for (const view of ['', '?view=table']) {
+    const { text } = await it.get(`/servers${view}`);
+    t.regex(text, /<span class="tag warn">restarts in <time [^>]*>30 s</);
+    t.regex(text, /action="\/servers\/start[^]*Cancel the restart[^]*action="\/servers\/restart[^]*Restart now/);
+    t.notRegex(text, /1 player is online/);
+  }
+  const { my } = await it.ok('GET', '/v1/me/servers');
+  t.like((my as object[])[0], { stopsAt: new Date(it.clock.now() + 30_000).toISOString(), stopIsRestart: true });
+});
+
 test('a server whose machine does not answer shows that in the list and on its own page', async (t) => {
   const it = await loses(t);
   it.engine.nodes!.cut('n1');

@@ -28,6 +28,8 @@ const forOwners = {
   tags: z.array(z.string()).optional(),
   lastActiveAt: z.iso.datetime().optional().describe('When a player was last online. Absent if never.'),
   awakeSince: z.iso.datetime().optional().describe('When it woke. Absent while it is asleep.'),
+  stopsAt: z.iso.datetime().optional().describe('As in GetServer. Absent unless players are warned of a stop.'),
+  stopIsRestart: z.boolean().optional().describe('Present with `stopsAt`.'),
   cause: Cause.optional().describe(
     'The cause of the wake. On a shared server, `id` is empty if it names another user, key or operator.',
   ),
@@ -76,7 +78,7 @@ function summary(now: ServerNow, role: Role, { addresses }: Pick<Needs, 'address
 }
 
 function detailsOf(
-  { row: { name, ramMb, tags: given }, context: { wokenAt, cause, live } }: ServerNow,
+  { row: { name, ramMb, tags: given }, context: { wokenAt, cause, live, announced } }: ServerNow,
   role: Role,
   principal: Principal,
 ): Partial<z.input<typeof ServerSummary>> {
@@ -90,6 +92,7 @@ function detailsOf(
     tags,
     lastActiveAt,
     awakeSince,
+    ...(announced && { stopsAt: rfc3339(announced.at) ?? undefined, stopIsRestart: announced.type === 'RESTART' }),
     cause: role === 'owner' ? cause : withoutOthers(cause, principal),
   };
 }

@@ -10,7 +10,7 @@ import type { Page } from '../../web/page-request.ts';
 import { addressOf, buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { SEARCH_CHARS, copyButton, filterChoice, filterForm, partOf, rowTable } from '../../web/panel/parts.ts';
-import { askFirst, buttonsOf, stateTag, stateWords } from '../../web/panel/state.ts';
+import { askFirst, buttonsOf, standingTag, stateWords } from '../../web/panel/state.ts';
 import { agoTag } from '../../web/panel/time.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { countText, plainName } from '../../web/text.ts';
@@ -209,7 +209,7 @@ function serverTable(
       </th>
       <td data-label="State">
         <span
-          >${stateTag(state, why?.code)}${state === 'running' && html`<small>${playersText(playersOnline)}</small>`}</span
+          >${standingTag(server, why?.code, request.now)}${state === 'running' && html`<small>${playersText(playersOnline)}</small>`}</span
         >
       </td>
       <td data-label="Software">${softwareText(server)}</td>
@@ -229,11 +229,12 @@ function serverTable(
 }
 
 function serverButtons(request: PanelRequest, server: Summary, code: string | undefined): Html {
-  const { id, state, playersOnline } = server;
+  const { id, playersOnline } = server;
+  const asks = typeof server.stopsAt === 'string' ? 0 : (playersOnline ?? 0);
   const name = nameOf(server);
   return html`<div class="actions">
-    ${buttonsOf(state, code).map(({ verb, label }) =>
-      askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, playersOnline ?? 0, (text, fields) =>
+    ${buttonsOf(server, code).map(({ verb, label }) =>
+      askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, asks, (text, fields) =>
         buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id, ...fields } }),
       ),
     )}
@@ -269,7 +270,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
       <h2>
         <a href="/servers/${id}"><bdi>${name}</bdi></a>
       </h2>
-      ${stateTag(state, why?.code)}
+      ${standingTag(server, why?.code, request.now)}
     </div>
     <p class="where"><code>${address}</code> ${copyButton(address, `the address of ${name}`)}</p>
     <p class="soft">

@@ -130,7 +130,7 @@ export const serverPageOperations = ({
 ];
 
 /** Returns everything the list shows of a server, as text for comparison. */
-function shownOf({ row, state, context: { live, wokenAt, cause, noRoom } }: ServerNow): string {
+function shownOf({ row, state, context: { live, wokenAt, cause, noRoom, announced } }: ServerNow): string {
   const { name, hostname, version, ramMb } = row;
   return JSON.stringify([
     state,
@@ -138,6 +138,7 @@ function shownOf({ row, state, context: { live, wokenAt, cause, noRoom } }: Serv
     live.percent,
     live.players,
     noRoom !== null,
+    announced,
     wokenAt,
     cause,
     name,

@@ -8,8 +8,7 @@ import type { Page, SidePages, SignedInRequest } from '../page-request.ts';
 import { plainName } from '../text.ts';
 import { type FormPlace, addressOf } from './form.ts';
 import { copyButton } from './parts.ts';
-import { announcedButtons, askFirst, buttonsOf, stateTag } from './state.ts';
-import { untilTime } from './words.ts';
+import { askFirst, buttonsOf, standingTag } from './state.ts';
 import type { GetServer } from '../../servers/api/servers.ts';
 
 /** Adds the common assets of panel pages. The page is live if scripts run. */
@@ -89,7 +88,7 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
   >
     ${liveNote()}
     <div class="head" data-live="head">
-      <h1><bdi>${name}</bdi> ${stateOrStop(request)}</h1>
+      <h1><bdi>${name}</bdi> ${standingTag(request.server, request.server.startErrorCode, request.now)}</h1>
       <p class="where"><code>${server.addr}</code> ${copyButton(server.addr, 'the address')}</p>
       ${actions(request)}
     </div>
@@ -137,19 +136,11 @@ function isIn(here: string, top: string, path: string): boolean {
   return here === `${top}${path}` || (path !== '' && here.startsWith(`${top}${path}/`));
 }
 
-/** Shows the state, or when the server stops or restarts while players are warned. A script counts down. */
-function stateOrStop({ server: { state, startErrorCode, stopsAt, stopIsRestart }, now }: Framed): Html {
-  if (stopsAt === null) return stateTag(state, startErrorCode);
-  const until = untilTime(Date.parse(stopsAt), now);
-  return html`<span class="tag warn">${stopIsRestart ? 'restarts' : 'stops'} in ${until}</span>`;
-}
-
 /** The actions currently possible, for each page. Those that disconnect players ask first. */
 function actions(request: Framed): Html | false {
   const { server, csrf, playersOnline } = request;
   const back = addressOf(request);
-  const possible =
-    server.stopsAt === null ? buttonsOf(server.state, server.startErrorCode) : announcedButtons(server.stopIsRestart);
+  const possible = buttonsOf(server, server.startErrorCode);
   const asks = server.stopsAt === null ? playersOnline : 0;
   const buttons = possible.map(({ verb, label, variant }) => {
     const form = (text: string, fields: Record<string, string> = {}) =>

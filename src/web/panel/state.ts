@@ -1,6 +1,7 @@
 import { isTagged } from '../../../machines/server.ts';
 import { type Html, html } from '../html.ts';
 import { countText } from '../text.ts';
+import { untilTime } from './words.ts';
 
 /** The colours of states. */
 const TONES: Record<string, string> = {
@@ -37,6 +38,20 @@ export function stateTag(state: string, code = ''): Html {
   return html`<span class="tag ${tone}">${words}</span>`;
 }
 
+/** A stop or restart of which players are warned: when, as RFC 3339; null or absent: none. */
+export interface AnnouncedStop {
+  stopsAt?: string | null;
+  stopIsRestart?: boolean;
+}
+
+/** Shows the state, or when the server stops or restarts while players are warned. A script counts down. */
+export function standingTag(server: AnnouncedStop & { state: string }, code: string | undefined, now: number): Html {
+  const { stopsAt, stopIsRestart = false } = server;
+  if (typeof stopsAt !== 'string') return stateTag(server.state, code);
+  const until = untilTime(Date.parse(stopsAt), now);
+  return html`<span class="tag warn">${stopIsRestart ? 'restarts' : 'stops'} in ${until}</span>`;
+}
+
 /** Returns the colour of a state: `good`, `warn`, `bad` or `calm`. */
 export function toneOf(state: string): string {
   return TONES[state] ?? 'calm';
@@ -71,16 +86,22 @@ const BUTTONS: Readonly<Record<string, readonly StateButton[]>> = {
   install_failed: [{ verb: 'retry-install', label: 'Try again', variant: '' }],
 };
 
-/** Returns the buttons for a server's state; none in a transitional state. `code` as in `stateTag`. */
-export function buttonsOf(state: string, code = ''): readonly StateButton[] {
+/**
+ * Returns the buttons for a server's state; none in a transitional state. While players are warned, the stop is
+ * cancelled, or happens at once. `code` as in `stateTag`.
+ */
+export function buttonsOf(
+  { state, stopsAt, stopIsRestart = false }: AnnouncedStop & { state: string },
+  code = '',
+): readonly StateButton[] {
+  if (typeof stopsAt === 'string') return announcedButtons(stopIsRestart);
   const buttons = BUTTONS[state] ?? [];
   if (code === 'no_room') return [...buttons, STOP];
   // It cannot start or install until the operator allows it again.
   return code === 'suspended' ? buttons.filter(({ verb }) => verb === 'stop') : buttons;
 }
 
-/** Returns the buttons while players are warned of a stop or restart: it is cancelled, or happens at once. */
-export function announcedButtons(isRestart: boolean): readonly StateButton[] {
+function announcedButtons(isRestart: boolean): readonly StateButton[] {
   const [verb, label] = isRestart ? (['restart', 'Restart'] as const) : (['stop', 'Stop'] as const);
   return [
     { verb: 'start', label: `Cancel the ${verb}`, variant: '' },
