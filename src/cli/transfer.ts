@@ -150,7 +150,7 @@ export async function found(
     const reply = await retried(signal, () =>
       done(api.GET('/v1/servers/{id}/files', { params: { path: { id }, query } })),
     );
-    const page = read({ entries: [ENTRY], truncated: false as boolean }, reply, (text) => text);
+    const page = read({ entries: [ENTRY], truncated: false }, reply, (text) => text);
     entries.push(...page.entries);
     if (limit === 0 || page.entries.length < limit) return { entries, truncated: page.truncated };
   }

@@ -194,6 +194,7 @@ for (const size of [{ viewport: { width: 1280, height: 800 } }, PHONE]) {
       t.true(await page.getByLabel('Subfolders too').isChecked());
       const overflow = 'document.documentElement.scrollWidth - innerWidth';
       t.is(await page.evaluate(overflow), 0);
+      if (process.env['SHOT']) await page.screenshot({ path: `/tmp/files-search-${width}.png` });
       await accessible(t, page);
       await page.getByRole('link', { name: 'config-of-the-world.yml', exact: true }).click();
       await page.getByRole('button', { name: 'Save' }).waitFor();
@@ -203,6 +204,10 @@ for (const size of [{ viewport: { width: 1280, height: 800 } }, PHONE]) {
       await page.goto(`${it.origin}${AT}`);
       await page.getByRole('link', { name: 'Show folder sizes' }).click();
       await page.locator('tr', { hasText: 'world' }).getByText('2.9 KB').waitFor();
+      const refreshed = page.waitForRequest((each) => each.resourceType() === 'fetch' && each.url().includes(AT));
+      await page.evaluate("document.dispatchEvent(new CustomEvent('dormouse:refresh'))");
+      t.is((await refreshed).url(), `${it.origin}${AT}`, 'live updates do not add up the sizes again');
+      if (process.env['SHOT']) await page.screenshot({ path: `/tmp/files-sizes-${width}.png` });
       t.is(await page.evaluate(overflow), 0);
       await accessible(t, page);
       t.deepEqual(complaints, []);

@@ -59,7 +59,11 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
     throw error;
   });
   if (!listing) return noFolderPage(request, path);
-  const main = html`<section class="card flush files" id="entries">
+  const main = html`<section
+      class="card flush files"
+      id="entries"
+      ${(recursive || sizes) && html`data-refresh="${pageOf(request, path)}"`}
+    >
       <div class="bar">
         <h2>${crumbs(request, path)}</h2>
         ${tools(request, path, find, listing.total)}
