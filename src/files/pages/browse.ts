@@ -19,6 +19,8 @@ import { DisableSftp, EnableSftp, RotateSftpPassword } from '../../sftp/api.ts';
 
 /** Entries per page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
+/** Search results per page, whose names are paths. */
+const MOST_FOUND = 30;
 const FIND_CHARS = 100;
 /** Room for the longest names of a page's entries, encoded. */
 const FORM_BYTES = 256 * KIB;
@@ -53,7 +55,8 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   const offset = Math.max(0, Math.floor(Number(query.get('from')) || 0));
   const [recursive, sizes] = [find !== '' && query.get('below') === '1', query.get('sizes') === '1'];
   const order = { directoriesFirst: !recursive, ...orderOf(request) };
-  const part = { limit: MOST, offset, contains: find, recursive, sizes, ...order };
+  const limit = recursive ? MOST_FOUND : MOST;
+  const part = { limit, offset, contains: find, recursive, sizes, ...order };
   const listing = await call(ListFiles, { id: server.id }, { path, ...part }).catch((error: unknown) => {
     if (path !== '' && error instanceof StatusError && NO_FOLDER.has(error.reason)) return undefined;
     throw error;
@@ -74,7 +77,7 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
           ? html`<p class="empty">${nothing(server.type, path, find, listing.total)}</p>`
           : tickedForm(request, path, listing.entries, sizes)
       }
-      ${pager(request, offset, listing)}
+      ${pager(request, { offset, limit }, listing)}
     </section>
     ${newCard(request)} ${uploadCard(request, path)} ${await sftpCard(request, login)}`;
   return {
@@ -145,24 +148,28 @@ function tools(request: ServerRequest, path: string, find: string, total: number
     </p>`;
 }
 
-function pager(request: ServerRequest, offset: number, { entries, total }: ReplyOf<typeof ListFiles>): Html | false {
-  if (total <= MOST && offset === 0) return false;
+function pager(
+  request: ServerRequest,
+  { offset, limit }: { offset: number; limit: number },
+  { entries, total }: ReplyOf<typeof ListFiles>,
+): Html | false {
+  if (total <= limit && offset === 0) return false;
   const to = (from: number) => {
     const query = new URLSearchParams(request.query);
     query.set('from', String(from));
     return addressOf({ ...request, query });
   };
-  const last = Math.max(0, Math.ceil(total / MOST) - 1) * MOST;
+  const last = Math.max(0, Math.ceil(total / limit) - 1) * limit;
   return html`<nav class="pager" aria-label="Parts of this folder">
     ${
       offset > 0 &&
       html`<a class="button second" href="${to(0)}">First</a>
-        <a class="button second" href="${to(Math.max(0, Math.min(last, offset - MOST)))}">Back</a>`
+        <a class="button second" href="${to(Math.max(0, Math.min(last, offset - limit)))}">Back</a>`
     }
     <span>${entries.length === 0 ? 'None' : `${offset + 1}–${offset + entries.length}`} of ${total}</span>
     ${
       offset + entries.length < total &&
-      html`<a class="button second" href="${to(offset + MOST)}">Next</a>
+      html`<a class="button second" href="${to(offset + limit)}">Next</a>
         <a class="button second" href="${to(last)}">Last</a>`
     }
   </nav>`;
