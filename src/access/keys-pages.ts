@@ -1,10 +1,13 @@
 import type { Accounts } from '../accounts/accounts.ts';
 import { REVEAL_MS, Reveals, passwordAgain, profilePage, proved } from '../accounts/page-parts.ts';
 import { KEY_SCOPES, SCOPES, type Scope, isScope } from '../http/scopes.ts';
+import { naturalOrder } from '../kernel/natural-order.ts';
 import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
+import { ASSETS } from '../web/assets.ts';
 import { confirmed, csrfField, doneNote, hidden, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page, SignedInRequest } from '../web/page-request.ts';
+import { SEARCH_CHARS, filterChoice, filterForm, partOf } from '../web/panel/parts.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Form, Serve } from '../web/serve.ts';
 import { agoText, dateText, plainName } from '../web/text.ts';
@@ -17,6 +20,10 @@ interface NewKey {
   key: string;
   name: string;
 }
+
+const PATH = '/profile/keys';
+/** Number of keys from which on the list can be searched, and most keys on a page. */
+const [MANY, MOST_SHOWN] = [6, 20];
 
 const DONE: Record<string, string> = { revoked: 'Key revoked.' };
 
@@ -57,7 +64,13 @@ export function mountKeys(serve: Serve, accounts: Accounts): void {
     ]);
     const names = new Map(servers.map(({ id, name }) => [id, name]));
     const scopes = KEY_SCOPES.filter((scope) => request.principal.scopes.has(scope));
+    const { search, sort } = askedOf(request);
+    const found = sortedKeys(foundKeys(keys, search, names), sort);
+    const place = { here: PATH, query: request.query, csrf: request.csrf };
+    const { shown, pager } = partOf(place, found, { key: 'from', most: MOST_SHOWN, of: 'keys' });
+    const sorting = filterChoice('sort', 'Sort by', Object.entries(SORTS), sort);
     const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
+      ${keys.length >= MANY && filterForm(PATH, { value: search, hint: 'name, last characters, permission or server' }, sorting)}
       <section class="card">
         <h2>Your keys</h2>
         <p>
@@ -65,16 +78,48 @@ export function mountKeys(serve: Serve, accounts: Accounts): void {
           permissions.
         </p>
         ${
-          keys.length === 0
-            ? html`<p class="empty">No keys yet.</p>`
-            : html`<ul class="list">
-                ${keys.map((key) => keyItem(request, key, names))}
+          shown.length > 0
+            ? html`<ul class="list">
+                ${shown.map((key) => keyItem(request, key, names))}
               </ul>`
+            : search === ''
+              ? html`<p class="empty">No keys yet.</p>`
+              : html`<p class="empty">No key matches. <a href="${PATH}">Show all</a></p>`
         }
       </section>
-      ${keyForm(request, { draft, scopes, servers })}`;
-    return profilePage(request, 'API keys', main, draft.problem);
+      ${pager} ${keyForm(request, { draft, scopes, servers })}`;
+    return { ...profilePage(request, 'API keys', main, draft.problem), styles: [ASSETS.listsStyle] };
   }
+}
+
+const SORTS = { '': 'Newest first', name: 'Name', used: 'Last used', expiry: 'Expires next' } as const;
+type Sort = keyof typeof SORTS;
+
+function askedOf({ query }: SignedInRequest): { search: string; sort: Sort } {
+  const sort = query.get('sort') ?? '';
+  const search = plainName(query.get('q') ?? '', SEARCH_CHARS);
+  return { search, sort: Object.hasOwn(SORTS, sort) ? (sort as Sort) : '' };
+}
+
+/** Returns the keys that contain every word of the search in their name, last characters, permissions or servers. */
+function foundKeys(keys: readonly ApiKeyRow[], search: string, names: ReadonlyMap<string, string>): ApiKeyRow[] {
+  const words = search.toLowerCase().split(' ');
+  return keys.filter(({ name, last4, scopes, serverIds }) => {
+    const servers = (serverIds ?? []).flatMap((id) => [id, names.get(id) ?? '']);
+    const text = [name, last4, ...scopes, ...servers].join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** Returns the keys in an order of `SORTS`; equal ones with the newest first. */
+function sortedKeys(keys: readonly ApiKeyRow[], sort: Sort): ApiKeyRow[] {
+  const compare: Record<Sort, (one: ApiKeyRow, other: ApiKeyRow) => number> = {
+    '': () => 0,
+    name: (one, other) => naturalOrder(one.name, other.name),
+    used: (one, other) => (other.lastUsedAt ?? 0) - (one.lastUsedAt ?? 0),
+    expiry: (one, other) => (one.expiresAt ?? Number.MAX_VALUE) - (other.expiresAt ?? Number.MAX_VALUE),
+  };
+  return keys.toSorted((one, other) => compare[sort](one, other) || other.createdAt - one.createdAt);
 }
 
 function keyItem({ csrf, now }: SignedInRequest, key: ApiKeyRow, names: ReadonlyMap<string, string>): Html {

@@ -139,18 +139,37 @@ interface SavedFolder {
   missing: string[];
 }
 
-/** Lists a directory of a server, page by page. Names are unchanged. */
-export async function listed({ api, signal }: Context, id: string, path: string): Promise<Entry[]> {
+/** The entries of a directory to list, as the API describes them. */
+export interface Wanted {
+  contains: string;
+  recursive: boolean;
+  sizes: boolean;
+}
+
+/** Lists a directory of a server, page by page, or below it at once. Names are unchanged. */
+export async function found(
+  { api, signal }: Context,
+  id: string,
+  path: string,
+  wanted: Wanted,
+): Promise<{ entries: Entry[]; truncated: boolean }> {
   const entries: Entry[] = [];
+  const limit = wanted.recursive || wanted.sizes ? 0 : PAGE;
+  const sort = wanted.recursive ? ('natural' as const) : ('name' as const);
   for (;;) {
-    const query = { path, limit: PAGE, offset: entries.length };
+    const query = { path, limit, offset: entries.length, sort, ...wanted };
     const reply = await retried(signal, () =>
       done(api.GET('/v1/servers/{id}/files', { params: { path: { id }, query } })),
     );
-    const page = read({ entries: [ENTRY] }, reply, (text) => text).entries;
-    entries.push(...page);
-    if (page.length < PAGE) return entries;
+    const page = read({ entries: [ENTRY], truncated: false }, reply, (text) => text);
+    entries.push(...page.entries);
+    if (limit === 0 || page.entries.length < limit) return { entries, truncated: page.truncated };
   }
+}
+
+/** Lists all entries of a directory. */
+export async function listed(context: Context, id: string, path: string): Promise<Entry[]> {
+  return (await found(context, id, path, { contains: '', recursive: false, sizes: false })).entries;
 }
 
 /** Reports whether a path on a server is a directory. Throws if it does not exist. */

@@ -34,6 +34,10 @@ const ListQuery = message({
         '`modifiedAt`: smallest and oldest first.',
     ),
   descending: queryFlag().default(false).describe('Reverse the order.'),
+  recursive: queryFlag()
+    .default(false)
+    .describe('Also search subfolders. Names are then paths relative to `path`, without links.'),
+  sizes: queryFlag().default(false).describe('Add up the files below each listed directory as its `size`.'),
 });
 const Move = message({ from: ownPath(), to: ownPath() });
 
@@ -46,13 +50,17 @@ export const ListFiles = operation({
   summary: 'List a directory',
   description:
     'Returns the entries of a directory, by default sorted by name. Without `path`, lists the root. Works in every state. ' +
-    'Symbolic links are listed but never followed.',
+    'Symbolic links are listed but never followed. `recursive` and `sizes` visit at most 100000 entries in 3 seconds, ' +
+    'and `recursive` finds at most 1000.',
   precondition: '`path` must be a directory, not a file.',
   query: ListQuery,
   reply: z
     .object({
       entries: z.array(FileEntry).default([]),
       total: reply.int32.describe('Number of matching entries, regardless of `limit` and `offset`.'),
+      truncated: reply.flag.describe(
+        'Whether `recursive` or `sizes` reached a limit: entries or sizes are incomplete.',
+      ),
     })
     .meta({ id: 'ListFilesResponse' }),
 });
@@ -163,7 +171,10 @@ export const MakeDirectory = operation({
 export const fileOperations = (needs: FileNeeds): readonly Served[] => [
   needs.serveServer(ListFiles, async ({ params, query: { path, ...part }, server, signal }) => {
     const listing = await needs.files.list(params.id, path, { signal, tenant: server.row.accountId, part });
-    if ('entries' in listing) return { entries: listing.entries.map(entryView), total: listing.total };
+    if ('entries' in listing) {
+      const { entries, total } = listing;
+      return { entries: entries.map(entryView), total, truncated: false };
+    }
     return new WrittenReply(listing.json, listing.release);
   }),
   needs.serveServer(ReadFile, async ({ params, query }) => {

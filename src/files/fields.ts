@@ -37,7 +37,7 @@ export const FileEntry = z
   .object({
     name: reply.text,
     isDir: reply.flag,
-    size: reply.int64.describe('In bytes. 0 if it is not a file.'),
+    size: reply.int64.describe('In bytes. 0 if it is not a file, except for directories with `sizes`.'),
     modifiedAt: reply.timestamp.describe(
       'When the content of the file, or the list of entries in the directory, last changed.',
     ),

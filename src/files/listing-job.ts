@@ -1,10 +1,10 @@
 import { lstatSync, opendirSync } from 'node:fs';
 import { guardOfName } from '../jail/secrets.ts';
-import { modifiedAtOf, sizeOf } from '../jail/stated.ts';
 import { naturalOrder } from '../kernel/natural-order.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
+import { type FoundEntry, addSizes, foundEntry, searchBelow } from './below.ts';
 
 /** Most entries of a listed directory. */
 const MAX_ENTRIES = 250_000;
@@ -12,7 +12,8 @@ const MAX_ENTRIES = 250_000;
 const MAX_BYTES = 32 * MIB;
 /** Entries in one piece of the answer. */
 const PIECE = 2_000;
-const DIRECTORY = '/proc/self/fd/4';
+const ROOT = 4;
+const DIRECTORY = `/proc/self/fd/${ROOT}`;
 const BATCH = 1_024;
 
 /**
@@ -23,22 +24,30 @@ export const listDirectory = job(
   import.meta.url,
   'listDirectory',
   async function* listDirectory({ guarded, part }: { guarded: boolean; part: Part }) {
-    const { entries, total } = partOf([...entriesIn(guarded)], part);
-    const lines = entries.map(({ line }) => line);
+    const { found, truncated } = foundIn(guarded, part);
+    const { entries, total } = partOf(found, part);
+    const lines = entries.map(lineOf);
     if (lines.reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0) > MAX_BYTES) throw tooManyEntries();
     yield Buffer.from('{"entries":[');
     for (let from = 0; from < lines.length; from += PIECE) {
       yield Buffer.from(`${from > 0 ? ',' : ''}${lines.slice(from, from + PIECE).join(',')}`);
     }
-    yield Buffer.from(`],"total":${total}}`);
+    yield Buffer.from(`],"total":${total},"truncated":${truncated}}`);
   },
 );
 
-interface Line extends Sortable {
-  line: string;
+/** Returns the entries of the directory, or also those below it, and whether some or their sizes are missing. */
+function foundIn(guarded: boolean, part: Part): { found: FoundEntry[]; truncated: boolean } {
+  if (part.recursive) return searchBelow(ROOT, { guarded, contains: part.contains, sizes: part.sizes });
+  const found = [...entriesIn(guarded)];
+  return { found, truncated: part.sizes && !addSizes(ROOT, guarded, found) };
 }
 
-function* entriesIn(guarded: boolean): Generator<Line> {
+function lineOf({ name, isDir, sizeBytes, modifiedAt }: FoundEntry): string {
+  return JSON.stringify({ name, isDir, size: String(sizeBytes), modifiedAt: new Date(modifiedAt).toISOString() });
+}
+
+function* entriesIn(guarded: boolean): Generator<FoundEntry> {
   using directory = opendirSync(`${DIRECTORY}/`, { encoding: 'latin1' as BufferEncoding, bufferSize: BATCH });
   let count = 0;
   for (let met = directory.readSync(); met !== null; met = directory.readSync()) {
@@ -49,10 +58,7 @@ function* entriesIn(guarded: boolean): Generator<Line> {
     const stats = lstatSync(Buffer.concat([Buffer.from(`${DIRECTORY}/`), bytes]), { throwIfNoEntry: false });
     if (stats === undefined) continue;
     if (++count > MAX_ENTRIES) throw tooManyEntries();
-    const isDir = stats.isDirectory();
-    const [sizeBytes, modifiedAt] = [sizeOf(stats), modifiedAtOf(stats)];
-    const shown = { name, isDir, size: String(sizeBytes), modifiedAt: new Date(modifiedAt).toISOString() };
-    yield { name, isDir, sizeBytes, modifiedAt, line: JSON.stringify(shown) };
+    yield foundEntry(name, stats);
   }
 }
 
@@ -83,6 +89,10 @@ export interface Part {
   sort: (typeof SORTS)[number];
   /** Whether the order is reversed: the largest or latest first. */
   descending: boolean;
+  /** Whether to list everything below the directory (`below.ts`). Names are then paths, `contains` is for their end. */
+  recursive: boolean;
+  /** Whether the size of a directory is that of all files below it. */
+  sizes: boolean;
 }
 
 /** An entry to sort. Without `sizeBytes` and `modifiedAt` only by name. */
@@ -100,15 +110,17 @@ export const ALL: Part = {
   directoriesFirst: false,
   sort: 'name',
   descending: false,
+  recursive: false,
+  sizes: false,
 };
 
 /** Returns the requested part, in order, and the number of all entries. Sorts in place. */
 export function partOf<Entry extends Sortable>(
   all: Entry[],
-  { limit, offset, contains, directoriesFirst, sort, descending }: Part,
+  { limit, offset, contains, directoriesFirst, sort, descending, recursive }: Part,
 ): { entries: Entry[]; total: number } {
   const wanted = contains.toLowerCase();
-  const found = wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted));
+  const found = recursive || wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted));
   const compare = compareBy(sort, descending);
   found.sort((one, other) => {
     if (directoriesFirst && one.isDir !== other.isDir) return one.isDir ? -1 : 1;

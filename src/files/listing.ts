@@ -5,8 +5,8 @@ import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { ALL, type Part, listDirectory, partOf } from './listing-job.ts';
 
 /**
- * A directory's entries, or a part of them. For a large directory: the text of the reply (`ListFilesResponse`), which
- * the caller must `release` once it is sent.
+ * A directory's entries, or a part of them. For a large directory, and for what is below one: the text of the reply
+ * (`ListFilesResponse`), which the caller must `release` once it is sent.
  */
 export type Listing = Listed | { json: Buffer; release: () => void };
 
@@ -25,9 +25,9 @@ const MEMORY_MB = 256;
 const CPU_MS = 20_000;
 
 /**
- * Creates the function that lists a directory of a jail for a caller. Lists large directories in a worker, few at a
- * time, because each would take 100 MB and seconds of the main thread. Rejects with the errors of `Jail.entries` and
- * `WorkerPool.stream`, or CANCELLED CALLER_GONE.
+ * Creates the function that lists a directory of a jail for a caller. Lists large directories, and what is below one,
+ * in a worker, few at a time, because each would take 100 MB and seconds of the main thread. Rejects with the errors of
+ * `Jail.entries` and `WorkerPool.stream`, or CANCELLED CALLER_GONE.
  */
 export function createListing(workers: WorkerPool) {
   const slots = createSemaphore(LARGE);
@@ -37,12 +37,11 @@ export function createListing(workers: WorkerPool) {
     { tenant, signal }: { tenant: string; signal: AbortSignal | undefined },
     part: Part = ALL,
   ): Promise<Listing> {
-    const { limit, sort } = part;
+    const { limit, sort, recursive, sizes } = part;
     const isByName = sort === 'name' || sort === 'natural';
+    const isPart = isByName && limit > 0 && limit <= FEW;
     const few =
-      isByName && limit > 0 && limit <= FEW
-        ? await someOf(jail, path, part, FEW_NAMES[sort])
-        : await allOf(jail, path, part);
+      !recursive && !sizes && (await (isPart ? someOf(jail, path, part, FEW_NAMES[sort]) : allOf(jail, path, part)));
     if (few) return few;
     return await unlessGone(signal, async () => {
       const release = await slots.enter({ key: tenant }, signal);

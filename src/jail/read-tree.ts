@@ -1,5 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import { type Dir, type Stats, closeSync, constants, fstatSync, openSync, opendirSync, readSync } from 'node:fs';
+import {
+  type Dir,
+  type Stats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  opendirSync,
+  readSync,
+} from 'node:fs';
 import { type Name, SAFELY, at } from './descriptors.ts';
 import { fileError } from './errors.ts';
 import { MAX_MASKED_BYTES, guardOfName, isList, maskProperties } from './secrets.ts';
@@ -42,7 +52,7 @@ export interface ReadEntry {
  * each symbolic link. Throws FAILED_PRECONDITION TREE_TOO_DEEP.
  */
 export function* readTree(root: number, onLink: (path: string) => void = () => {}): Generator<ReadEntry> {
-  for (const met of walkNow(root, onLink)) {
+  for (const met of walkNow(root, { onLink, isHidden: (name) => guardOfName(name) === 'hidden' && !isList(name) })) {
     if (met.stats) yield { ...attributesOf(met, met.stats), kind: 'directory', sizeBytes: 0, read: () => 0 };
     else {
       const fd = openIfThere(met, O_RDONLY);
@@ -57,8 +67,19 @@ export function* readTree(root: number, onLink: (path: string) => void = () => {
   }
 }
 
+/** How to walk through a tree. */
+interface Walk {
+  onLink?: (path: string) => void;
+  /** Reports whether to skip an entry of the root. */
+  isHidden: (name: string) => boolean;
+  /** Called before each name; the walk ends once it returns false. */
+  onward?: () => boolean;
+  /** Reports whether to skip a directory that cannot be opened. By default, the walk throws the error. */
+  skips?: (error: unknown) => boolean;
+}
+
 /** An entry of an open directory. */
-interface Met {
+export interface Met {
   path: string;
   bytes: Buffer | undefined;
   dir: number;
@@ -76,7 +97,8 @@ interface Level {
   bytes: Buffer | undefined;
 }
 
-function* walkNow(root: number, onLink: (path: string) => void): Generator<Met> {
+/** Yields each directory before its contents, without opening files. Blocks. */
+export function* walkNow(root: number, { onLink, isHidden, onward, skips }: Walk): Generator<Met> {
   const levels: Level[] = [{ fd: root, names: namesOf(root), path: '', bytes: undefined }];
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -86,14 +108,24 @@ function* walkNow(root: number, onLink: (path: string) => void): Generator<Met> 
         leave(level, root);
         continue;
       }
+      if (onward?.() === false) return;
       const isDirectory = found.isDirectory();
       const isLink = found.isSymbolicLink();
       if (!isDirectory && !isLink && !found.isFile()) continue;
       const met = meet(level, found.name, levels.length === 1);
-      if (met && isLink) onLink(met.path);
-      if (met === undefined || isLink) continue;
-      if (levels.length > MAX_LEVELS) throw tooDeep(met.path, MAX_LEVELS);
-      const inside = isDirectory ? openIfThere(met, O_RDONLY | O_DIRECTORY) : undefined;
+      if (met.isAtTop && isHidden(met.path)) continue;
+      if (isLink) {
+        onLink?.(met.path);
+        continue;
+      }
+      let inside: number | undefined;
+      try {
+        if (levels.length > MAX_LEVELS) throw tooDeep(met.path, MAX_LEVELS);
+        inside = isDirectory ? openIfThere(met, O_RDONLY | O_DIRECTORY) : undefined;
+      } catch (error) {
+        if (skips?.(error)) continue;
+        throw error;
+      }
       if (inside === undefined) {
         if (!isDirectory) yield met;
         continue;
@@ -117,14 +149,17 @@ function leave({ fd, names }: Level, root: number): void {
   if (fd !== root) closeSync(fd);
 }
 
-/** Returns an entry; undefined if it is hidden. */
-function meet(level: Level, latin1: string, isAtTop: boolean): Met | undefined {
+function meet(level: Level, latin1: string, isAtTop: boolean): Met {
   const name = ASCII.test(latin1) ? latin1 : Buffer.from(latin1, 'latin1');
   const text = name.toString();
-  if (isAtTop && guardOfName(text) === 'hidden' && !isList(text)) return undefined;
   const isText = level.bytes === undefined && (typeof name === 'string' || isUtf8(name));
   const bytes = isText ? undefined : Buffer.concat([level.bytes ?? Buffer.from(level.path), Buffer.from(name)]);
   return { path: level.path + text, bytes, dir: level.fd, name, isAtTop, stats: undefined };
+}
+
+/** Returns the stats of a file of a walk; undefined if it is gone. Valid until the next entry is requested. */
+export function statMet({ dir, name, stats }: Met): Stats | undefined {
+  return stats ?? lstatSync(at({ fd: dir }, name), { throwIfNoEntry: false });
 }
 
 function openIfThere(

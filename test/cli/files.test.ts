@@ -30,6 +30,12 @@ test('the files commands upload, list, print, move, pack, unpack, download and d
   await refuses(['files', 'put', 'castle', at('nothing')], /Cannot read or write .*nothing \(ENOENT\)\.\n$/);
 
   await says(['files', 'castle', 'plugins'], /^NAME +SIZE +CHANGED\nkit\/ .*\nicon\.png +4 bytes +/);
+  await says(
+    ['files', 'ls', 'castle', '--search', 'A.', '--recursive'],
+    /^NAME +SIZE +CHANGED\nplugins\/kit\/a\.yml +5 bytes +[^\n]*\n$/,
+  );
+  await says(['files', 'ls', 'castle', '--search', 'zzz', '--recursive'], /^No matches\.\n$/);
+  await says(['files', 'ls', 'castle', 'plugins', '--sizes'], /^NAME +SIZE +CHANGED\nkit\/ +6 bytes +/);
   await says(['files', 'cat', 'castle', 'plugins/kit/a.yml'], /^a: 1\n$/);
   await refuses(['files', 'cat', 'castle', 'plugins/none'], /./);
   await says(['files', 'mkdir', 'castle', 'old/er'], /Created old\/er/);

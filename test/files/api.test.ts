@@ -20,7 +20,7 @@ test('a file path with invalid UTF-8 bytes is refused rather than misread as ano
 
 test('files of a sleeping server can be listed, read, written, copied, renamed and deleted', async (t) => {
   const { ok, post, see, disk, put, root } = await filesApi(t);
-  t.deepEqual(await ok('GET', '/v1/servers/abc/files'), { entries: [], total: 0 });
+  t.deepEqual(await ok('GET', '/v1/servers/abc/files'), { entries: [], total: 0, truncated: false });
   t.deepEqual(
     await ok('POST', '/v1/servers/abc/file', { path: 'plugins/Maps/config.yml', content: base64('a: 1\n') }),
     {},

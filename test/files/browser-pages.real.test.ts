@@ -178,6 +178,43 @@ for (const size of [{ viewport: { width: 1280, height: 800 } }, PHONE]) {
   );
 }
 
+for (const size of [{ viewport: { width: 1280, height: 800 } }, PHONE]) {
+  const { width } = size.viewport;
+  test.runIf(isHere('chromium'))(
+    `a search finds files in subfolders, and folder sizes are shown on request, at ${width} pixels`,
+    async (t) => {
+      const it = await castle(t);
+      mkdirSync(join(it.root, 'world/data/a-folder-with-a-long-name'), { recursive: true });
+      writeFileSync(join(it.root, 'world/data/a-folder-with-a-long-name/config-of-the-world.yml'), 'x'.repeat(3_000));
+      const { page, complaints } = await it.open(AT, size);
+      await page.getByLabel('Search by name').fill('CONFIG');
+      await page.getByRole('button', { name: 'Find' }).click();
+      await page.getByLabel('Select plugins/config.yml').waitFor();
+      t.is(await page.locator('.entries tbody tr').count(), 2);
+      t.true(await page.getByLabel('Subfolders too').isChecked());
+      const overflow = 'document.documentElement.scrollWidth - innerWidth';
+      t.is(await page.evaluate(overflow), 0);
+      if (process.env['SHOT']) await page.screenshot({ path: `/tmp/files-search-${width}.png` });
+      await accessible(t, page);
+      await page.getByRole('link', { name: 'config-of-the-world.yml', exact: true }).click();
+      await page.getByRole('button', { name: 'Save' }).waitFor();
+      await page.goBack();
+      await page.getByRole('link', { name: 'world/data/a-folder-with-a-long-name', exact: true }).click();
+      await page.getByLabel('Select config-of-the-world.yml').waitFor();
+      await page.goto(`${it.origin}${AT}`);
+      await page.getByRole('link', { name: 'Show folder sizes' }).click();
+      await page.locator('tr', { hasText: 'world' }).getByText('2.9 KB').waitFor();
+      const refreshed = page.waitForRequest((each) => each.resourceType() === 'fetch' && each.url().includes(AT));
+      await page.evaluate("document.dispatchEvent(new CustomEvent('dormouse:refresh'))");
+      t.is((await refreshed).url(), `${it.origin}${AT}`, 'live updates do not add up the sizes again');
+      if (process.env['SHOT']) await page.screenshot({ path: `/tmp/files-sizes-${width}.png` });
+      t.is(await page.evaluate(overflow), 0);
+      await accessible(t, page);
+      t.deepEqual(complaints, []);
+    },
+  );
+}
+
 for (const javaScriptEnabled of [true, false]) {
   const title = javaScriptEnabled ? 'presses the button next to it' : 'presses no button without JavaScript';
   test.runIf(isHere('chromium'))(`Enter in an action field for selected entries ${title}`, async (t) => {

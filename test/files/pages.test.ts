@@ -63,6 +63,41 @@ test('the file page lists folders first, links each entry and escapes names', as
   t.is((await it.get(AT, await it.browser('usr_other'))).status, 403);
 });
 
+test('the search finds entries in subfolders, links each with its folder, and selections of both move once', async (t) => {
+  const it = await castle(t);
+  for (const path of ['plugins/maps/config.yml', 'plugins/config/deep/x', 'config.jar', 'other/y']) it.put(path);
+  const { text } = await it.get(`${AT}?find=config&below=1`);
+  t.deepEqual(shown(text), ['config.jar', 'plugins/config', 'plugins/maps/config.yml']);
+  t.regex(text, /href="\/servers\/castle\/files\/edit\?path=plugins%2Fmaps%2Fconfig\.yml"/);
+  t.regex(text, /in <a href="\/servers\/castle\/files\?path=plugins%2Fmaps">/);
+  t.regex(text, /3 entries/);
+  t.deepEqual(shown((await it.get(`${AT}?find=config`)).text), ['config.jar']);
+  t.deepEqual(shown((await it.get(`${AT}?path=plugins&find=y&below=1`)).text), ['maps/config.yml']);
+  t.regex((await it.get(`${AT}?find=none&below=1`)).text, /No matches\./);
+  t.notRegex(text, /class="note warn"/);
+  const moved = ['plugins/config', 'plugins/config/deep', 'plugins/maps/config.yml'].map((name) => ['name', name]);
+  t.is((await it.send('move', [...(moved as [string, string][]), ['to', 'other']])).status, 303);
+  t.deepEqual(it.names('other').sort(), ['config', 'config.yml', 'y']);
+  t.deepEqual(it.names('plugins'), ['maps']);
+  for (let nth = 0; nth < 1_001; nth++) it.put(`many/part/f${nth}`, '');
+  const many = (await it.get(`${AT}?path=many&find=f&below=1&from=30`)).text;
+  t.regex(many, /there may be more matches/);
+  t.regex(many, /31–60 of 1000/);
+});
+
+test('folder sizes are shown on request, and can order the folders', async (t) => {
+  const it = await castle(t);
+  it.put('small/a', 'x'.repeat(10));
+  it.put('large/b/c', 'x'.repeat(2_000));
+  const { text } = await it.get(AT);
+  t.notRegex(text, /<td>[\d.]+ /);
+  const [, query = ''] = /href="\/servers\/castle\/files(\?[^"]*)">Show folder sizes/.exec(text) ?? [];
+  const sized = (await it.get(`${AT}${query}&sort=size&down=1`)).text;
+  t.deepEqual(shown(sized), ['large', 'small']);
+  t.regex(sized, /<td>10 bytes<\/td>/);
+  t.notRegex(sized, /Show folder sizes/);
+});
+
 test('the heads of the columns sort by name, size and time, folders first, and folders and pages keep the order', async (t) => {
   const it = await castle(t);
   for (const [path, size] of [

@@ -13,8 +13,8 @@ import {
   download,
   downloadFolder,
   filesAt,
+  found,
   isDirectory,
-  listed,
   upload,
 } from '../transfer.ts';
 import { addWorld } from './import.ts';
@@ -24,18 +24,25 @@ const FORCE = flag('Replace existing files.', 'f');
 const ls = command({
   usage: 'files ls <id> [path]',
   summary: 'List a folder of a server (default: its top folder).',
-  async run(context, [id = '', path = '']) {
-    const entries = await listed(context, id, path);
-    if (context.json) return context.document({ entries });
+  options: {
+    search: option('text', 'Only entries whose name contains this text.'),
+    recursive: flag('Also search subfolders.'),
+    sizes: flag('Add up the files in each folder.'),
+  },
+  details: `Example: ${DORMOUSE} files ls castle plugins --search config --recursive`,
+  async run(context, [id = '', path = ''], { search = '', recursive = false, sizes = false }) {
+    const { entries, truncated } = await found(context, id, path, { contains: search, recursive, sizes });
+    if (context.json) return context.document({ entries, truncated });
     const { out } = context.terminal;
     const now = Date.now();
-    const sorted = entries.toSorted((one, other) => Number(other.isDir) - Number(one.isDir));
-    for (const line of listing(out, sorted, 'The folder is empty.', {
+    const sorted = recursive ? entries : entries.toSorted((one, other) => Number(other.isDir) - Number(one.isDir));
+    for (const line of listing(out, sorted, search === '' ? 'The folder is empty.' : 'No matches.', {
       NAME: ({ name, isDir }) => (isDir ? out.style('bold', `${oneLine(name)}/`) : oneLine(name)),
-      SIZE: ({ isDir, size: bytes }) => (isDir ? '' : size(bytes)),
+      SIZE: ({ isDir, size: bytes }) => (isDir && !sizes ? '' : size(bytes)),
       CHANGED: ({ modifiedAt }) => relative(modifiedAt, now),
     }))
       out.line(line);
+    if (truncated) context.terminal.note('Incomplete: the folder is too large. List one of its subfolders.');
   },
 });
 

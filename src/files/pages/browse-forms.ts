@@ -29,7 +29,7 @@ export const BROWSE_FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const names = ticked(form);
     const to = joinNames(parsePath(form.get('to') ?? ''));
     for (const name of names) {
-      const path = { from: below(pathOf(request), name), to: below(to, name) };
+      const path = { from: below(pathOf(request), name), to: below(to, apart(name).name) };
       await request.call(RenamePath, { id: request.server.id }, path).catch(inFolder(path.to));
     }
     return 'moved';
@@ -110,5 +110,13 @@ async function uploadFiles(request: ServerRequest, form: Form): Promise<string> 
 function ticked(form: Form): string[] {
   const names = form.getAll('name').slice(0, MOST_TICKED);
   if (names.length === 0) throw new StatusError('INVALID_ARGUMENT', 'NOTHING_TICKED', 'Select at least one file.');
-  return names;
+  // A selected folder includes the selected search results below it.
+  const folders = new Set(names);
+  return names.filter((name) => parentsOf(name).every((parent) => !folders.has(parent)));
+}
+
+/** Returns the folders of a path, the nearest last. */
+function parentsOf(path: string): string[] {
+  const names = path.split('/');
+  return names.slice(1).map((_, index) => names.slice(0, index + 1).join('/'));
 }

@@ -19,6 +19,8 @@ import { DisableSftp, EnableSftp, RotateSftpPassword } from '../../sftp/api.ts';
 
 /** Entries per page, which stays below 100 KB with its scripts and styles. */
 const MOST = 60;
+/** Search results per page, whose names are paths. */
+const MOST_FOUND = 30;
 const FIND_CHARS = 100;
 /** Room for the longest names of a page's entries, encoded. */
 const FORM_BYTES = 256 * KIB;
@@ -51,23 +53,31 @@ async function browsePage(request: ServerRequest, login?: SftpLogin): Promise<Pa
   const path = pathOf(request);
   const find = (query.get('find') ?? '').slice(0, FIND_CHARS);
   const offset = Math.max(0, Math.floor(Number(query.get('from')) || 0));
-  const part = { limit: MOST, offset, contains: find, directoriesFirst: true, ...orderOf(request) };
+  const [recursive, sizes] = [find !== '' && query.get('below') === '1', query.get('sizes') === '1'];
+  const order = { directoriesFirst: !recursive, ...orderOf(request) };
+  const limit = recursive ? MOST_FOUND : MOST;
+  const part = { limit, offset, contains: find, recursive, sizes, ...order };
   const listing = await call(ListFiles, { id: server.id }, { path, ...part }).catch((error: unknown) => {
     if (path !== '' && error instanceof StatusError && NO_FOLDER.has(error.reason)) return undefined;
     throw error;
   });
   if (!listing) return noFolderPage(request, path);
-  const main = html`<section class="card flush files" id="entries">
+  const main = html`<section
+      class="card flush files"
+      id="entries"
+      ${(recursive || sizes) && html`data-refresh="${pageOf(request, path)}"`}
+    >
       <div class="bar">
         <h2>${crumbs(request, path)}</h2>
         ${tools(request, path, find, listing.total)}
       </div>
+      ${listing.truncated && html`<p class="note warn">${incomplete(recursive)}</p>`}
       ${
         listing.entries.length === 0
           ? html`<p class="empty">${nothing(server.type, path, find, listing.total)}</p>`
-          : tickedForm(request, path, listing.entries)
+          : tickedForm(request, path, listing.entries, sizes)
       }
-      ${pager(request, offset, listing)}
+      ${pager(request, { offset, limit }, listing)}
     </section>
     ${newCard(request)} ${uploadCard(request, path)} ${await sftpCard(request, login)}`;
   return {
@@ -96,6 +106,13 @@ function nothing(type: string, path: string, find: string, total: number): strin
   return 'Empty. Files are created at the first start. If the server needs a jar, upload it here first.';
 }
 
+/** Explains an answer that is `truncated`. */
+function incomplete(recursive: boolean): string {
+  return recursive
+    ? 'This folder is too large to search completely, so there may be more matches. Search in a subfolder, or for a longer name.'
+    : 'This folder is too large to count completely, so folders may be larger than shown. Count in a subfolder.';
+}
+
 /** Shows a path with links to the parent directories. */
 export function crumbs(request: ServerRequest, path: string): Html {
   const names = path === '' ? [] : path.split('/');
@@ -110,40 +127,49 @@ export function crumbs(request: ServerRequest, path: string): Html {
 }
 
 function tools(request: ServerRequest, path: string, find: string, total: number): Html {
-  const allTicked = new URLSearchParams([...request.query, ['all', '1']]);
+  const [allTicked, sized] = ['all', 'sizes'].map((name) => new URLSearchParams([...request.query, [name, '1']]));
+  const isBelow = find === '' || request.query.get('below') === '1';
   return html`<form class="find" method="get" action="${request.here}">
       ${path !== '' && hidden('path', path)}
       ${Object.entries(viewOf(request)).map(([name, value]) => hidden(name, value))}
-      <label for="find">Filter this folder</label>
+      <label for="find">Search by name</label>
       <input id="find" name="find" type="text" value="${find}" maxlength="${FIND_CHARS}" autocomplete="off" />
+      <label class="tick"
+        ><input type="checkbox" name="below" value="1" ${isBelow && html`checked`} /><span>Subfolders too</span></label
+      >
       <button class="second" type="submit">Find</button>
     </form>
     <p class="soft">
       ${countText(total, 'entry', 'entries')}${find !== '' && html` · <a href="${pageOf(request, path, '', viewOf(request))}">Show all</a>`}
       ·
       <a href="${downloadOf(request, path)}" download>Download folder as zip</a>
-      <span data-plain>· <a href="${addressOf({ ...request, query: allTicked })}">Select all</a></span>
+      ${request.query.get('sizes') !== '1' && html`· <a href="${addressOf({ ...request, query: sized! })}">Show folder sizes</a>`}
+      <span data-plain>· <a href="${addressOf({ ...request, query: allTicked! })}">Select all</a></span>
     </p>`;
 }
 
-function pager(request: ServerRequest, offset: number, { entries, total }: ReplyOf<typeof ListFiles>): Html | false {
-  if (total <= MOST && offset === 0) return false;
+function pager(
+  request: ServerRequest,
+  { offset, limit }: { offset: number; limit: number },
+  { entries, total }: ReplyOf<typeof ListFiles>,
+): Html | false {
+  if (total <= limit && offset === 0) return false;
   const to = (from: number) => {
     const query = new URLSearchParams(request.query);
     query.set('from', String(from));
     return addressOf({ ...request, query });
   };
-  const last = Math.max(0, Math.ceil(total / MOST) - 1) * MOST;
+  const last = Math.max(0, Math.ceil(total / limit) - 1) * limit;
   return html`<nav class="pager" aria-label="Parts of this folder">
     ${
       offset > 0 &&
       html`<a class="button second" href="${to(0)}">First</a>
-        <a class="button second" href="${to(Math.max(0, Math.min(last, offset - MOST)))}">Back</a>`
+        <a class="button second" href="${to(Math.max(0, Math.min(last, offset - limit)))}">Back</a>`
     }
     <span>${entries.length === 0 ? 'None' : `${offset + 1}–${offset + entries.length}`} of ${total}</span>
     ${
       offset + entries.length < total &&
-      html`<a class="button second" href="${to(offset + MOST)}">Next</a>
+      html`<a class="button second" href="${to(offset + limit)}">Next</a>
         <a class="button second" href="${to(last)}">Last</a>`
     }
   </nav>`;

@@ -6,7 +6,7 @@ import { actionOf, addressOf, panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { sizeText } from '../../web/text.ts';
-import { below, downloadOf, isEditable, pageOf, viewOf } from './paths.ts';
+import { apart, below, downloadOf, isEditable, pageOf, viewOf } from './paths.ts';
 import type { ListFiles } from '../api.ts';
 
 type Entry = ReplyOf<typeof ListFiles>['entries'][number];
@@ -19,8 +19,11 @@ export function newFields(filled: Filling, label: string): Html {
   return lineField(filled, { name: 'name', label, maxlength: PATH_CHARS });
 }
 
-/** The entries of a directory with links and checkboxes, and the actions for selected ones. */
-export function tickedForm(request: ServerRequest, path: string, entries: readonly Entry[]): Html {
+/**
+ * The entries of a directory with links and checkboxes, and the actions for selected ones. `sizes`: whether sizes of
+ * directories are known.
+ */
+export function tickedForm(request: ServerRequest, path: string, entries: readonly Entry[], sizes: boolean): Html {
   const isAll = request.sent === undefined && request.query.get('all') === '1';
   const kept = new Set(request.sent?.getAll('name'));
   // On Enter, browsers press the form's first button, whatever the field. This one does nothing.
@@ -33,7 +36,7 @@ export function tickedForm(request: ServerRequest, path: string, entries: readon
         </tr>
       </thead>
       <tbody>
-        ${entries.map((entry) => row(request, path, entry, kept.has(entry.name) || isAll))}
+        ${entries.map((entry) => row(request, path, entry, { isTicked: kept.has(entry.name) || isAll, sizes }))}
       </tbody>
     </table>
     <div class="ticked">
@@ -76,7 +79,12 @@ function heading(request: ServerRequest, sort: Sort): Html {
   </th>`;
 }
 
-function row(request: ServerRequest, path: string, { name, isDir, size, modifiedAt }: Entry, isTicked: boolean): Html {
+function row(
+  request: ServerRequest,
+  path: string,
+  { name, isDir, size, modifiedAt }: Entry,
+  { isTicked, sizes }: { isTicked: boolean; sizes: boolean },
+): Html {
   const at = below(path, name);
   return html`<tr>
     <th scope="row">
@@ -90,7 +98,7 @@ function row(request: ServerRequest, path: string, { name, isDir, size, modified
         />${link(request, at, { name, isDir, size })}</span
       >
     </th>
-    <td>${isDir ? '' : sizeText(size)}</td>
+    <td>${isDir && !sizes ? '' : sizeText(size)}</td>
     <td>${modifiedAt && timeTag(modifiedAt)}</td>
     <td>
       <a href="${pageOf(request, at, '/item')}">More<span class="unseen"> for ${name}</span></a>
@@ -98,14 +106,23 @@ function row(request: ServerRequest, path: string, { name, isDir, size, modified
   </tr>`;
 }
 
-/** Opens a directory, edits a text file, downloads any other file. */
+/** Opens a directory, edits a text file, downloads any other file. For a search result, also links to its directory. */
 function link(request: ServerRequest, at: string, { name, isDir, size }: Pick<Entry, 'name' | 'isDir' | 'size'>): Html {
-  if (isDir)
-    return html`<a href="${pageOf(request, at, '', viewOf(request))}"
-      ><bdi>${name}</bdi><span class="unseen"> (folder)</span></a
-    >`;
-  if (isEditable(name, Number(size))) return html`<a href="${pageOf(request, at, '/edit')}"><bdi>${name}</bdi></a>`;
-  return html`<a href="${downloadOf(request, at)}" download><bdi>${name}</bdi></a>`;
+  const { directory, name: own } = apart(name);
+  const shown = html`<bdi>${own}</bdi>`;
+  const to = isDir
+    ? html`<a href="${pageOf(request, at, '', viewOf(request))}">${shown}<span class="unseen"> (folder)</span></a>`
+    : isEditable(own, Number(size))
+      ? html`<a href="${pageOf(request, at, '/edit')}">${shown}</a>`
+      : html`<a href="${downloadOf(request, at)}" download>${shown}</a>`;
+  if (directory === '') return to;
+  const folder = pageOf(request, apart(at).directory, '', viewOf(request));
+  return html`<span
+    >${to}
+    <small
+      >in <a href="${folder}"><bdi>${directory}</bdi></a></small
+    ></span
+  >`;
 }
 
 function actions(request: ServerRequest, path: string): Html {

@@ -101,7 +101,9 @@ async function refresh() {
   const parts = [...document.querySelectorAll('[data-live]')];
   if (parts.length === 0) return;
   // After a form, the browser's address is the form's, and GET finds no page there.
-  const here = page?.dataset.here ?? location.href;
+  // A page that is slow to create names one with the same live parts.
+  const quick = document.querySelector('[data-refresh]')?.dataset.refresh;
+  const here = quick ?? page?.dataset.here ?? location.href;
   const answer = await fetch(here, { headers: { accept: 'text/html' }, redirect: 'manual' });
   if (answer.type === 'opaqueredirect' || answer.status === 404) return leaveFor(here);
   if (!answer.ok) return;
