@@ -232,6 +232,7 @@ function tables(): Table[] {
       createdAt: bigint(),
       lastRunAt: bigint().nullable(),
       nextRunAt: bigint().nullable().index(),
+      playedMinutes: integer(),
       runningSince: bigint().nullable(),
       ...all(text, 'userId', 'keyId'),
     }),

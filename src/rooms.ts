@@ -51,7 +51,7 @@ import { openBedrockWakes } from './ports/bedrock-wakes.ts';
 import { portOperations } from './ports/api.ts';
 import { ServerPorts } from './ports/ports.ts';
 import { mountPorts } from './ports/pages.ts';
-import { openSchedules } from './schedules/open.ts';
+import { dueAtSleep, openSchedules } from './schedules/open.ts';
 import { Addresses } from './servers/api/addresses.ts';
 import { createServeServer } from './servers/api/operation.ts';
 import { createServerView } from './servers/api/view.ts';
@@ -208,7 +208,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
         (id) => passwords.forget(id),
       ],
     },
-    onStep: [sessions.onStep, webhooks.onStep, countSteps(telemetry)],
+    onStep: [sessions.onStep, webhooks.onStep, dueAtSleep, countSteps(telemetry)],
     onClose,
   });
   const joining = await open.openJoining(shared, presence, lostGames, pinger, settings);

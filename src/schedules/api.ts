@@ -18,7 +18,7 @@ import { withoutSlash } from '../servers/game-console.ts';
 import { listText } from '../web/text.ts';
 import type { Store } from '../store/store.ts';
 import { type Schedules, authorOf, scheduleNotFound } from './schedules.ts';
-import { fiveFields, nextRun } from './next-run.ts';
+import { AT_SLEEP, isOccasion, nextRun, playHours, storedCron } from './next-run.ts';
 import {
   MOST_WARN_SECONDS,
   type ScheduleKind,
@@ -43,6 +43,9 @@ interface Needs {
 const KINDS = ['command', 'start', 'stop', 'restart', 'backup', 'update'] as const satisfies ScheduleKind[];
 /** The kinds that players can be warned of. */
 export const WARNED: readonly ScheduleKind[] = ['stop', 'restart', 'backup'];
+/** The kinds that make sense for a sleeping server, and for one that is being played. */
+const SLEEP_KINDS = ['backup', 'update'] as const satisfies ScheduleKind[];
+const PLAY_KINDS = ['command', 'stop', 'restart', 'backup'] as const satisfies ScheduleKind[];
 const MAX_SCHEDULES = 64;
 
 const Schedule = z
@@ -51,14 +54,15 @@ const Schedule = z
     serverId: reply.text,
     kind: reply.text.describe('`command`, `start`, `stop`, `restart`, `backup` or `update`. More kinds may be added.'),
     command: reply.text,
-    cronExpr: reply.text.describe('A cron expression with five fields, in `timeZone`.'),
+    cronExpr: reply.text.describe('A cron expression with five fields, in `timeZone`; or `@sleep` or `@play 6h`.'),
     timeZone: reply.text.describe('An IANA time zone name, such as `Europe/Berlin` or `UTC`.'),
     lastStatus: reply.text.describe('`ok`, `error` or `skipped`. Empty before the first run and during a run.'),
     lastError: reply.text,
     createdAt: reply.text,
     lastRunAt: reply.text.describe('RFC 3339. Empty if it has never run.'),
-    nextRunAt: reply.text.describe('RFC 3339. Empty while disabled.'),
+    nextRunAt: reply.text.describe('RFC 3339. Empty while disabled, and until `@sleep` or `@play` is due.'),
     enabled: reply.flag,
+    playedMinutes: reply.int32.describe('Minutes of play since `@play` was last due; 0 for other schedules.'),
     onlyWhenEmpty: reply.flag.describe('Whether runs are skipped while players are online.'),
     warnSeconds: reply.int32.describe('How long before its runs players are warned. 0: never.'),
   })
@@ -98,7 +102,9 @@ export const CreateSchedule = operation({
     'time. If the hour is `*`, the schedule runs in every hour that passes. Only kind `start` wakes a server: ' +
     '`command` and `restart` are skipped while it sleeps. `update` sets the newest build of its version for the next ' +
     'start, after a backup; it is skipped while the server is awake, and without a newer build. A run that was due more than a minute ago is skipped ' +
-    'too, for example after an outage. The schedule acts on your behalf. It is disabled when you are no longer a ' +
+    'too, for example after an outage. `@sleep` is due each time the server has gone to sleep, and `@play 6h` (1 to 720) after each 6 hours of play: ' +
+    'minutes at whose end the game runs and has players, or does not know its players. These two run once after an outage. ' +
+    'The schedule acts on your behalf. It is disabled when you are no longer a ' +
     'member of the server, or when your key is revoked. Pass `scheduleId` to change a schedule, which stays ' +
     'enabled or disabled. Omit it to create one.',
   body: message({
@@ -107,7 +113,8 @@ export const CreateSchedule = operation({
     cronExpr: line(120)
       .min(1, 'is required')
       .describe(
-        'Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly` or `@yearly`, stored as their five fields.',
+        'Five fields, or `@hourly`, `@daily`, `@weekly`, `@monthly` or `@yearly`, stored as their five fields. Or `@sleep` ' +
+          '(for `backup` and `update`) or `@play 6h` (for `command`, `stop`, `restart` and `backup`), without a time zone.',
       ),
     timeZone: line(64)
       .optional()
@@ -116,15 +123,15 @@ export const CreateSchedule = operation({
       .boolean('must be true or false')
       .optional()
       .describe(
-        'Skips runs while players are online, apart from ignored ones. Absent: false for a new schedule, unchanged for ' +
-          'an existing one.',
+        'Skips runs while players are online, apart from ignored ones. Not with `@play`. Absent: false for a new ' +
+          'schedule, unchanged for an existing one.',
       ),
     warnSeconds: int32({ min: 0, max: MOST_WARN_SECONDS })
       .optional()
       .describe(
         'For `stop`, `restart` and `backup`: warns players in the chat and by a title so long before. The run of a stop ' +
           'or restart is then `ok` once it is announced; it comes earlier if the last player leaves, and StartServer ' +
-          'cancels it. Not with `onlyWhenEmpty`. Absent: 0 for a new schedule, unchanged for an existing one.',
+          'cancels it. Not with `onlyWhenEmpty` or `@sleep`. Absent: 0 for a new schedule, unchanged for an existing one.',
       ),
     scheduleId: line(64).default('').describe('The schedule to change. Empty creates a new one.'),
   }).meta({ id: 'CreateScheduleRequest' }),
@@ -180,7 +187,7 @@ export const SetScheduleEnabled = operation({
 /** Returns the fields of a schedule that has never run. */
 function newSchedule(serverId: string, createdAt: number) {
   const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
-  return { id: newId('sch'), serverId, enabled: true, createdAt, ...never };
+  return { id: newId('sch'), serverId, enabled: true, playedMinutes: 0, createdAt, ...never };
 }
 
 function requireKind(principal: Principal, kind: ScheduleKind): void {
@@ -188,14 +195,16 @@ function requireKind(principal: Principal, kind: ScheduleKind): void {
   if (scope !== undefined) requireScope(principal, scope);
 }
 
-function dueAfter(cronExpr: string, timeZone: string, at: number): number {
+/** Returns when a schedule is next due; null if it waits for an occasion. Throws INVALID_ARGUMENT. */
+function dueAfter(cronExpr: string, timeZone: string, at: number): number | null {
   if (!isTimeZone(timeZone)) {
     throw invalidFields([{ field: 'timeZone', description: 'must be an IANA time zone name, such as Europe/Berlin' }]);
   }
   const due = nextRun(cronExpr, at, timeZone);
-  if (due !== null) return due;
+  if (due !== null || cronExpr === AT_SLEEP || playHours(cronExpr) !== undefined) return due;
   const description =
-    'must have five fields (minute, hour, day of month, month, day of week) and match a time, such as 0 4 * * *';
+    'must have five fields (minute, hour, day of month, month, day of week) and match a time, such as 0 4 * * *, ' +
+    'or be @sleep or @play 6h, with 1 to 720 hours';
   throw invalidFields([{ field: 'cronExpr', description }]);
 }
 
@@ -204,12 +213,25 @@ type ForPlayers = { onlyWhenEmpty: boolean; warnSeconds: number };
 /** Returns what a schedule does about players after a request. Throws INVALID_ARGUMENT for what its kind cannot do. */
 function playersIn(
   { kind, ...body }: { kind: ScheduleKind; onlyWhenEmpty?: boolean | undefined; warnSeconds?: number | undefined },
+  cronExpr: string,
   before: ForPlayers,
 ): ForPlayers {
-  const canWarn = WARNED.includes(kind);
-  const onlyWhenEmpty = body.onlyWhenEmpty ?? before.onlyWhenEmpty;
+  const [isSleep, isPlay] = [cronExpr === AT_SLEEP, playHours(cronExpr) !== undefined];
+  const kinds = isSleep ? SLEEP_KINDS : isPlay ? PLAY_KINDS : KINDS;
+  if (!(kinds as readonly ScheduleKind[]).includes(kind)) {
+    const description = `must be one of ${kinds.join(', ')} with ${cronExpr}: the server is ${isSleep ? 'asleep' : 'awake'} then`;
+    throw invalidFields([{ field: 'kind', description }]);
+  }
+  const canWarn = WARNED.includes(kind) && !isSleep;
+  const onlyWhenEmpty = body.onlyWhenEmpty ?? (before.onlyWhenEmpty && !isPlay);
+  if (onlyWhenEmpty && isPlay) {
+    throw invalidFields([
+      { field: 'onlyWhenEmpty', description: 'is not allowed with @play: players are online then' },
+    ]);
+  }
   const warnSeconds = body.warnSeconds ?? (canWarn && !onlyWhenEmpty ? before.warnSeconds : 0);
   const wrong = (description: string) => invalidFields([{ field: 'warnSeconds', description }]);
+  if (warnSeconds > 0 && isSleep) throw wrong('is not allowed with @sleep: the server has no players then');
   if (warnSeconds > 0 && !canWarn) throw wrong(`is allowed only for ${listText(WARNED)}`);
   if (warnSeconds > 0 && onlyWhenEmpty) throw wrong('needs players, so it is not allowed with `onlyWhenEmpty`');
   return { onlyWhenEmpty, warnSeconds };
@@ -229,7 +251,7 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
     const { store, clock, schedules } = needs;
     requireKind(principal, body.kind);
     const at = clock.now();
-    const cronExpr = fiveFields(body.cronExpr);
+    const cronExpr = storedCron(body.cronExpr);
     if (body.kind !== 'command' && body.command !== '') {
       throw invalidFields([{ field: 'command', description: 'is allowed only for kind `command`' }]);
     }
@@ -246,13 +268,15 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
       if (body.scheduleId !== '') {
         const before = (await getSchedule(tx, server.id, body.scheduleId)) ?? scheduleNotFound(body.scheduleId);
         const timeZone = (body.timeZone ?? before.timeZone) || 'UTC';
-        const nextRunAt = dueAfter(cronExpr, timeZone, at);
+        const isSame = isOccasion(cronExpr) && cronExpr === before.cronExpr;
+        const nextRunAt = dueAfter(cronExpr, timeZone, at) ?? (isSame ? before.nextRunAt : null);
         const changed = {
           ...before,
           ...given,
-          ...playersIn(body, before),
+          ...playersIn(body, cronExpr, before),
           timeZone,
           nextRunAt: before.enabled ? nextRunAt : null,
+          playedMinutes: isSame ? before.playedMinutes : 0,
         };
         await record(tx);
         await changeSchedule(tx, changed);
@@ -264,7 +288,7 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
       }
       const timeZone = body.timeZone || 'UTC';
       const nextRunAt = dueAfter(cronExpr, timeZone, at);
-      const players = playersIn(body, { onlyWhenEmpty: false, warnSeconds: 0 });
+      const players = playersIn(body, cronExpr, { onlyWhenEmpty: false, warnSeconds: 0 });
       const made = { ...newSchedule(server.id, at), ...given, ...players, timeZone, nextRunAt };
       await record(tx);
       await insertSchedule(tx, made);
@@ -296,11 +320,12 @@ export const scheduleOperations = (needs: Needs): readonly Served[] => [
       const changed = await store.write(async (tx) => {
         const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
         if (enabled) requireKind(principal, row.kind);
-        const nextRunAt = enabled ? dueAfter(row.cronExpr, row.timeZone, at) : null;
+        const due = dueAfter(row.cronExpr, row.timeZone, at) ?? row.nextRunAt;
         const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
-        await enableSchedule(tx, row.id, { nextRunAt, ...author });
+        const changed = { ...row, enabled, nextRunAt: enabled ? due : null, ...author };
+        await enableSchedule(tx, changed);
         await record(tx);
-        return { ...row, enabled, nextRunAt, ...author };
+        return changed;
       });
       schedules.changed();
       return view(changed);

@@ -19,11 +19,27 @@ const NAMES: Readonly<Record<string, string>> = {
   '@annually': '0 0 1 1 *',
 };
 
-/** Returns a cron expression as five fields: a name such as `@daily` is replaced. */
-export function fiveFields(cronExpr: string): string {
+/** Each time the server has gone to sleep, in place of a cron expression. */
+export const AT_SLEEP = '@sleep';
+const MOST_PLAY_HOURS = 720;
+
+/** Returns a cron expression as it is stored: a name such as `@daily` becomes its five fields. */
+export function storedCron(cronExpr: string): string {
   const trimmed = cronExpr.trim();
-  const name = trimmed.toLowerCase();
-  return Object.hasOwn(NAMES, name) ? (NAMES[name] ?? trimmed) : trimmed;
+  const name = trimmed.toLowerCase().replace(/\s+/g, ' ');
+  if (Object.hasOwn(NAMES, name)) return NAMES[name] ?? trimmed;
+  return isOccasion(name) ? name : trimmed;
+}
+
+/** Whether a stored expression names an occasion (`@sleep`, `@play 6h`) and not times. */
+export function isOccasion(cronExpr: string): boolean {
+  return cronExpr.startsWith('@');
+}
+
+/** Returns the hours of play after which a stored expression such as `@play 6h` is due; undefined for any other. */
+export function playHours(cronExpr: string): number | undefined {
+  const hours = Number(/^@play ([1-9]\d{0,2})h$/.exec(cronExpr)?.[1]);
+  return hours <= MOST_PLAY_HOURS ? hours : undefined;
 }
 
 /**

@@ -9,10 +9,12 @@ import { type TypedCommandAccess, runTyped } from '../players/typed-commands.ts'
 import { scheduleOperations } from './api.ts';
 import { type ScheduleActions, Schedules, stopSchedulesOf } from './schedules.ts';
 import { mountSchedulePages } from './pages.ts';
+import { makeDueAtSleep } from './rows.ts';
+import type { OnStep } from '../servers/actors.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Shared } from '../servers/shared.ts';
 import type { Updates } from '../servers/updates.ts';
-import { leftText, warnPlayers } from '../servers/stopping.ts';
+import { hasGame, leftText, warnPlayers } from '../servers/stopping.ts';
 import type { Feature } from '../web/feature.ts';
 
 /** Runs due schedules from now on. Call it once all checks that can refuse a start are in place. */
@@ -24,9 +26,19 @@ export async function openSchedules(
   const actions = scheduleActions(shared, rooms);
   const schedules = await Schedules.open({ store, clock, log, actions });
   onClose(() => schedules.close());
+  onClose(
+    shared.servers.follow(({ from, to }) => {
+      if (hasGame(from) && to === 'hibernated') schedules.changed();
+    }),
+  );
   rooms.accessChanges.onWrite(stopSchedulesOf);
   return { operations: scheduleOperations({ schedules, serveServer, store, clock }), panel: mountSchedulePages };
 }
+
+/** Makes the schedules for a server's sleep due, in the write of the step to it. A job between two runs is no sleep. */
+export const dueAtSleep: OnStep = async (tx, { row, context }, { from, to, at }) => {
+  if (hasGame(from) && to === 'hibernated' && context.job === null) await makeDueAtSleep(tx, row.id, at);
+};
 
 /** A signal that never fires. Closing the backups ends the wait. */
 const NEVER = new AbortController().signal;
@@ -41,12 +53,18 @@ function scheduleActions(
     if (now === undefined) throw serverNotFound(serverId);
     return now;
   }
+  const isPlayed = ({ state, context }: ServerNow) => state === 'running' && context.live.players !== 0;
   const hasPlayers = async (serverId: string) => {
     const now = await servers.get(serverId);
-    return now?.state === 'running' && now.context.live.players !== 0;
+    return now !== undefined && isPlayed(now);
   };
   return {
     hasPlayers,
+    played: () =>
+      servers
+        .live()
+        .filter(isPlayed)
+        .map(({ row }) => row.id),
     async warnOfBackup(serverId, ms) {
       const now = await servers.get(serverId);
       if (now === undefined) return;

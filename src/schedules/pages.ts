@@ -1,5 +1,6 @@
 import type { ReplyOf } from '../http/operation.ts';
 import { StatusError } from '../kernel/status.ts';
+import { playHours } from './next-run.ts';
 import { WHENS, cronOf, timingOf, timingText } from './timing.ts';
 import type { ScheduleKind } from './rows.ts';
 import { ASSETS } from '../web/assets.ts';
@@ -37,11 +38,14 @@ const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
     const scheduleId = text(form, 'scheduleId');
     const kind = text(form, 'kind') as ScheduleKind;
     const command = kind === 'command' ? text(form, 'command') : '';
-    const cronExpr = cronOf({ when: text(form, 'when'), time: text(form, 'time'), cronExpr: text(form, 'cronExpr') });
-    const onlyWhenEmpty = form.get('onlyWhenEmpty') === 'true';
-    const warnSeconds = WARNED.includes(kind) && !onlyWhenEmpty ? Number(text(form, 'warnSeconds')) : 0;
-    const time = { cronExpr, timeZone: text(form, 'timeZone') };
-    await call(CreateSchedule, { id }, { scheduleId, kind, command, ...time, onlyWhenEmpty, warnSeconds });
+    const [when, time, hours] = [text(form, 'when'), text(form, 'time'), text(form, 'hours')];
+    const cronExpr = cronOf({ when, time, hours, cronExpr: text(form, 'cronExpr') });
+    // Fields that the form hides do not count.
+    const onlyWhenEmpty = when !== 'play' && form.get('onlyWhenEmpty') === 'true';
+    const warnSeconds =
+      WARNED.includes(kind) && when !== 'sleep' && !onlyWhenEmpty ? Number(text(form, 'warnSeconds')) : 0;
+    const times = { cronExpr, timeZone: text(form, 'timeZone') };
+    await call(CreateSchedule, { id }, { scheduleId, kind, command, ...times, onlyWhenEmpty, warnSeconds });
     // Drops `?edit=…`, so that the form is empty again.
     return { to: `${here}?done=${scheduleId === '' ? 'made' : 'changed'}` };
   },
@@ -112,7 +116,7 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
   const filled = filling(request, 'save');
   const { id, kind, command, cronExpr, timeZone, onlyWhenEmpty, warnSeconds } = edited ?? NEW;
   const warnings = WARNINGS.includes(warnSeconds) || warnSeconds === 0 ? WARNINGS : [warnSeconds, ...WARNINGS];
-  const { when, time } = timingOf(cronExpr);
+  const { when, time, hours } = timingOf(cronExpr);
   return html`<section class="card" id="schedule">
     <h2>${edited ? 'Change the schedule' : 'New schedule'}</h2>
     ${panelForm(
@@ -132,7 +136,19 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
             })}
           </div>
           ${choiceField(filled, { name: 'when', label: 'When', value: when, options: WHENS })}
-          <div class="unless-cron">
+          <div class="if-play">
+            ${lineField(filled, {
+              name: 'hours',
+              label: 'Hours of play',
+              hint: 'Counts minutes with players online.',
+              type: 'number',
+              value: hours,
+              maxlength: 3,
+              required: false,
+              more: html`min="1" max="720"`,
+            })}
+          </div>
+          <div class="if-daily">
             ${lineField(filled, {
               name: 'time',
               label: 'Time',
@@ -153,15 +169,17 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
               required: false,
             })}
           </div>
-          ${lineField(filled, {
-            name: 'timeZone',
-            label: 'Time zone',
-            hint: 'For example Europe/Berlin. Summer time is followed.',
-            value: timeZone,
-            maxlength: 64,
-            required: false,
-            more: html`list="zones" ${!edited && filled.value('timeZone', '') === '' && html`data-own-zone`}`,
-          })}
+          <div class="if-timed">
+            ${lineField(filled, {
+              name: 'timeZone',
+              label: 'Time zone',
+              hint: 'For example Europe/Berlin. Summer time is followed.',
+              value: timeZone,
+              maxlength: 64,
+              required: false,
+              more: html`list="zones" ${!edited && filled.value('timeZone', '') === '' && html`data-own-zone`}`,
+            })}
+          </div>
           <datalist id="zones"></datalist>
           <div class="if-warned">
             ${choiceField(filled, {
@@ -174,7 +192,9 @@ function scheduleForm(request: ServerRequest, edited: Schedule | undefined): Htm
               ],
             })}
           </div>
-          ${tickField(filled, { name: 'onlyWhenEmpty', label: 'Only if no one is online', on: onlyWhenEmpty })}
+          <div class="unless-play">
+            ${tickField(filled, { name: 'onlyWhenEmpty', label: 'Only if no one is online', on: onlyWhenEmpty })}
+          </div>
         </div>
         <div class="actions">
           <button type="submit">${edited ? 'Save' : 'Create schedule'}</button>
@@ -198,14 +218,15 @@ const KINDS: Readonly<Record<ScheduleKind, string>> = {
 
 /** Returns one schedule as a list item: its action, its time, its last run, and its buttons. */
 function scheduleItem(request: ServerRequest, schedule: Schedule): Html {
-  const { id, command, enabled, nextRunAt, onlyWhenEmpty, warnSeconds } = schedule;
+  const { id, command, cronExpr, enabled, nextRunAt, onlyWhenEmpty, playedMinutes, warnSeconds } = schedule;
+  const hours = playHours(cronExpr);
   return html`<li id="${id}">
     <h3>
       ${kindText(schedule)}${command !== '' && html`: <code>${command}</code>`}
       ${!enabled && html`<span class="tag">off</span>`}
     </h3>
     <p>
-      ${timingText(schedule)}${
+      ${timingText(schedule)}${hours !== undefined && ` (${playText(hours * 60 - playedMinutes)} left)`}${
         nextRunAt !== '' && html` · next: ${timeTag(nextRunAt)}, ${untilText(Date.parse(nextRunAt), request.now)}`
       }
       ${onlyWhenEmpty && ' · only if no one is online'}
@@ -214,6 +235,10 @@ function scheduleItem(request: ServerRequest, schedule: Schedule): Html {
     <p>${lastText(schedule, request.now)}</p>
     <div class="actions">${actions(request, schedule)}</div>
   </li>`;
+}
+
+function playText(minutes: number): string {
+  return [`${Math.floor(minutes / 60)} h`, `${minutes % 60} min`].filter((part) => !part.startsWith('0 ')).join(' ');
 }
 
 function kindText({ kind }: Schedule): string {

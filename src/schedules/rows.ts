@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, maybeAt, text } from '../store/columns.ts';
 import { countOf } from '../store/count.ts';
+import { AT_SLEEP, playHours } from './next-run.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
 export const MOST_WARN_SECONDS = 600;
@@ -14,7 +15,7 @@ export interface ScheduleRow {
   kind: ScheduleKind;
   /** For kind `command`; otherwise ''. */
   command: string;
-  /** Five fields, in `timeZone`. */
+  /** Five fields, in `timeZone`; or `@sleep` or `@play 6h`, which are due on an occasion. */
   cronExpr: string;
   /** An IANA time zone name. */
   timeZone: string;
@@ -29,8 +30,10 @@ export interface ScheduleRow {
   lastError: string;
   createdAt: number;
   lastRunAt: number | null;
-  /** Null while disabled. */
+  /** Null while disabled, and until the occasion of `@sleep` or `@play`. */
   nextRunAt: number | null;
+  /** Minutes of play since `@play` was last due. */
+  playedMinutes: number;
   /** Start of the run in progress; null without one. */
   runningSince: number | null;
   /** The user who created or last enabled the schedule. It acts on their behalf; '' if unknown. */
@@ -56,6 +59,7 @@ export const schedules = new EntitySchema<ScheduleRow>({
     createdAt: bigint,
     lastRunAt: maybeAt,
     nextRunAt: maybeAt,
+    playedMinutes: { type: 'integer' },
     runningSince: maybeAt,
     userId: text,
     keyId: text,
@@ -94,20 +98,42 @@ export async function deleteSchedule(tx: Tx, serverId: string, id: string): Prom
 
 /** Changes a schedule's action, time and author. A run in progress continues. */
 export async function changeSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
-  const { id, kind, command, cronExpr, timeZone, nextRunAt, userId, keyId, onlyWhenEmpty, warnSeconds } = row;
+  const { id, kind, command, cronExpr, timeZone, nextRunAt, playedMinutes, userId, keyId } = row;
   const sql = `UPDATE "schedules" SET "kind" = $1, "command" = $2, "cronExpr" = $3, "nextRunAt" = $4, "userId" = $5,
-    "keyId" = $6, "timeZone" = $7, "onlyWhenEmpty" = $8, "warnSeconds" = $9 WHERE "id" = $10`;
-  await tx.run(sql, [kind, command, cronExpr, nextRunAt, userId, keyId, timeZone, onlyWhenEmpty, warnSeconds, id]);
+    "keyId" = $6, "timeZone" = $7, "onlyWhenEmpty" = $8, "warnSeconds" = $9, "playedMinutes" = $10 WHERE "id" = $11`;
+  const { onlyWhenEmpty, warnSeconds } = row;
+  const what = [kind, command, cronExpr, nextRunAt, userId, keyId, timeZone];
+  await tx.run(sql, [...what, onlyWhenEmpty, warnSeconds, playedMinutes, id]);
 }
 
-/** Enables a schedule for `nextRunAt`, or disables it with null. Sets its author. */
-export async function enableSchedule(
-  tx: Tx,
-  id: string,
-  { nextRunAt, userId, keyId }: { nextRunAt: number | null; userId: string; keyId: string },
-): Promise<void> {
+/** Stores whether a schedule is enabled, the time of its next run, and its author. */
+export async function enableSchedule(tx: Tx, { id, enabled, nextRunAt, userId, keyId }: ScheduleRow): Promise<void> {
   const sql = 'UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = $2, "userId" = $3, "keyId" = $4 WHERE "id" = $5';
-  await tx.run(sql, [nextRunAt !== null, nextRunAt, userId, keyId, id]);
+  await tx.run(sql, [enabled, nextRunAt, userId, keyId, id]);
+}
+
+/** Makes a server's schedules for its sleep due. Runs in the write of the step that ends its game. */
+export async function makeDueAtSleep(tx: Tx, serverId: string, at: number): Promise<void> {
+  const sql = `UPDATE "schedules" SET "nextRunAt" = $1 WHERE "serverId" = $2 AND "enabled" = $3 AND "cronExpr" = $4
+    AND "nextRunAt" IS NULL`;
+  await tx.run(sql, [at, serverId, true, AT_SLEEP]);
+}
+
+/** Returns the enabled schedules by hours of play, of all servers. */
+export async function listPlaySchedules(db: Sql): Promise<ScheduleRow[]> {
+  const sql = `SELECT * FROM "schedules" WHERE "enabled" = $1 AND "cronExpr" LIKE '@play %'`;
+  return (await db.query<Stored>(sql, [true])).map(asRow);
+}
+
+/** Counts a minute of play. The last one starts over and makes the schedule due, once players can be warned. */
+export async function countPlayed(tx: Tx, schedule: ScheduleRow, at: number): Promise<void> {
+  const { id, cronExpr, playedMinutes, warnSeconds } = schedule;
+  const minutes = playedMinutes + 1;
+  const isDue = minutes >= (playHours(cronExpr) ?? Infinity) * 60;
+  const sql = `UPDATE "schedules" SET "playedMinutes" = $1, "nextRunAt" = COALESCE("nextRunAt", $2)
+    WHERE "id" = $3 AND "enabled" = $4 AND "cronExpr" = $5 AND "playedMinutes" = $6`;
+  const dueAt = isDue ? at + warnSeconds * 1_000 : null;
+  await tx.run(sql, [isDue ? 0 : minutes, dueAt, id, true, cronExpr, playedMinutes]);
 }
 
 /** Disables a schedule that can no longer run, with the reason. Returns false if it is already disabled. */

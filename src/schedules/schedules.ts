@@ -12,15 +12,17 @@ import { recordAudit } from '../audit/audit.ts';
 import { isKeyRevoked } from '../access/key-rows.ts';
 import { getMembership } from '../access/member-rows.ts';
 import { getUser } from '../accounts/rows.ts';
-import { nextRun } from './next-run.ts';
+import { isOccasion, nextRun } from './next-run.ts';
 import {
   type ScheduleOutcome,
   type ScheduleRow,
+  countPlayed,
   disableSchedule,
   endInterruptedRuns,
   endRun,
   getSchedule,
   listDueSchedules,
+  listPlaySchedules,
   listSchedulesAfter,
   listSchedulesBy,
   listSchedulesToWarnOf,
@@ -41,6 +43,8 @@ export interface ScheduleActions {
   run(schedule: ScheduleRow, cause: Cause, dueAt?: number): Promise<unknown>;
   /** Whether players may be online. */
   hasPlayers(serverId: string): Promise<boolean>;
+  /** The servers on which players may be online. */
+  played(): readonly string[];
   /** Tells the players that a backup begins in `ms`. */
   warnOfBackup(serverId: string, ms: number): Promise<void>;
 }
@@ -84,6 +88,7 @@ export class Schedules {
   /** The time of the backup that players were warned of, by schedule. */
   readonly #warned = new Map<string, number>();
   #cancel = () => {};
+  #cancelCount = () => {};
   #seenAt = -Infinity;
 
   private constructor(options: SchedulesOptions) {
@@ -97,6 +102,7 @@ export class Schedules {
     // Times within a day are left as they are, even if the clock was wrong when they were stored.
     await schedules.#bringForward(options.clock.now() + DAY_MS);
     schedules.changed();
+    schedules.#countPlay();
     return schedules;
   }
 
@@ -142,7 +148,33 @@ export class Schedules {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#cancel();
+    this.#cancelCount();
     await this.#withLock(async () => {});
+  }
+
+  /** Counts the minutes of play. A minute counts for the servers on which players may be online at its end. */
+  #countPlay(): void {
+    const { clock, log } = this.#options;
+    this.#cancelCount = clock.at(clock.now() + MINUTE_MS, () => {
+      void this.#withLock(async () => {
+        await this.#countMinute().catch((error: unknown) =>
+          log.warn({ err: error }, 'a minute of play is not counted'),
+        );
+        if (!this.#closing.signal.aborted) this.#countPlay();
+      });
+    });
+  }
+
+  async #countMinute(): Promise<void> {
+    const { store, clock, actions } = this.#options;
+    const played = new Set(actions.played());
+    if (played.size === 0 || this.#closing.signal.aborted) return;
+    const counted = (await listPlaySchedules(store)).filter(({ serverId }) => played.has(serverId));
+    if (counted.length === 0) return;
+    await store.write(async (tx) => {
+      for (const schedule of counted) await countPlayed(tx, schedule, clock.now());
+    });
+    this.changed();
   }
 
   #wakeAt(at: number | null): void {
@@ -199,7 +231,10 @@ export class Schedules {
     for (const schedule of await listSchedulesAfter(store, after)) {
       const { cronExpr, timeZone, lastRunAt, nextRunAt } = schedule;
       const ranAt = lastRunAt ?? now;
-      const next = nextRun(cronExpr, ranAt > now && ranAt - now < SAME_RUN_MS ? ranAt : now, timeZone);
+      const warned = now + schedule.warnSeconds * 1_000;
+      const next = isOccasion(cronExpr)
+        ? warned
+        : nextRun(cronExpr, ranAt > now && ranAt - now < SAME_RUN_MS ? ranAt : now, timeZone);
       if (next !== null && next < (nextRunAt ?? 0)) await store.write((tx) => moveRun(tx, schedule, next));
     }
   }
@@ -213,7 +248,11 @@ export class Schedules {
     const skip = (why: string) => store.write((tx) => skipRun(tx, schedule, why, next));
     const refused = await refusedAuthor(store, schedule);
     if (refused !== undefined) return store.write((tx) => stopSchedule(tx, schedule, refused, now));
-    if (now - dueAt > TOLERANCE_MS) {
+    if (now - dueAt > TOLERANCE_MS && isOccasion(schedule.cronExpr)) {
+      // An occasion is never too late, but its warning is repeated.
+      if (schedule.warnSeconds > 0)
+        return store.write((tx) => moveRun(tx, schedule, now + schedule.warnSeconds * 1_000));
+    } else if (now - dueAt > TOLERANCE_MS) {
       return skip(
         `It was due at ${new Date(dueAt).toISOString()}. Dormouse was not running then, the machine was suspended, or its clock was set ahead.`,
       );

@@ -1,12 +1,15 @@
 import { invalidFields } from '../http/errors.ts';
 import { listText } from '../web/text.ts';
+import { AT_SLEEP, playHours } from './next-run.ts';
 
 /** A schedule's time, as the form represents it. */
 interface Timing {
-  /** `hour`, `day`, `month`, a day of the week (`0` to `6`, Sunday first), or `cron` for any other time. */
+  /** `hour`, `day`, `month`, a day of the week (`0` to `6`, Sunday first), `sleep`, `play`, or `cron` for any other time. */
   when: string;
   /** `HH:MM`; for `hour`, only the minutes apply. */
   time: string;
+  /** The hours of `play`. */
+  hours: string;
 }
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
@@ -17,12 +20,16 @@ export const WHENS: readonly (readonly [when: string, text: string])[] = [
   ['day', 'every day'],
   ...[1, 2, 3, 4, 5, 6, 0].map((day) => [String(day), `every ${WEEKDAYS[day]}`] as const),
   ['month', 'on the 1st of every month'],
+  ['sleep', 'each time it goes to sleep'],
+  ['play', 'by hours of play'],
   ['cron', 'by a cron expression'],
 ];
 
 /** Returns the cron expression of the chosen options. INVALID_ARGUMENT for an invalid `time`. */
-export function cronOf({ when, time, cronExpr }: Timing & { cronExpr: string }): string {
+export function cronOf({ when, time, hours, cronExpr }: Timing & { cronExpr: string }): string {
   if (when === 'cron') return cronExpr;
+  if (when === 'sleep') return AT_SLEEP;
+  if (when === 'play') return playOf(hours);
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
   if (hour === undefined || minute === undefined) {
     throw invalidFields([{ field: 'time', description: 'must be a time of day, such as 04:00' }]);
@@ -35,8 +42,22 @@ export function cronOf({ when, time, cronExpr }: Timing & { cronExpr: string }):
   throw invalidFields([{ field: 'when', description: 'must be one of those offered' }]);
 }
 
+function playOf(hours: string): string {
+  const cronExpr = `@play ${hours}h`;
+  if (playHours(cronExpr) !== undefined) return cronExpr;
+  throw invalidFields([{ field: 'hours', description: 'must be a number of hours from 1 to 720' }]);
+}
+
 /** Returns a cron expression as the form represents it; `cron` for an expression that no other choice covers. */
 export function timingOf(cronExpr: string): Timing {
+  const hours = playHours(cronExpr);
+  if (hours !== undefined) return { ...OCCASION, when: 'play', hours: String(hours) };
+  return { ...OCCASION, ...(cronExpr === AT_SLEEP ? { when: 'sleep' } : timesOf(cronExpr)) };
+}
+
+const OCCASION = { time: '04:00', hours: '6' };
+
+function timesOf(cronExpr: string): Pick<Timing, 'when' | 'time'> {
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = cronExpr.trim().split(/\s+/);
   const time = `${isNumber(hour) ? two(hour) : '00'}:${isNumber(minute) ? two(minute) : '00'}`;
   if (!isNumber(minute) || month !== '*') return { when: 'cron', time };
@@ -53,7 +74,9 @@ export function timingOf(cronExpr: string): Timing {
  * as it is.
  */
 export function timingText({ cronExpr, timeZone }: { cronExpr: string; timeZone: string }): string {
-  const { when, time } = timingOf(cronExpr);
+  const { when, time, hours } = timingOf(cronExpr);
+  if (when === 'sleep') return 'each time it goes to sleep';
+  if (when === 'play') return `every ${hours} h of play`;
   if (when === 'hour') return time === '00:00' ? 'every hour' : `every hour, ${Number(time.slice(3))} minutes past`;
   if (when !== 'cron') return `${WHENS.find(([each]) => each === when)?.[1]} at ${time} ${timeZone}`;
   return repeated(cronExpr) ?? atTimes(cronExpr, timeZone) ?? `by cron, in ${timeZone}: ${cronExpr}`;

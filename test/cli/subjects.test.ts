@@ -179,6 +179,12 @@ test('the sftp, ports, database, members, schedules and templates commands work 
   await says(['schedules', 'add', '--when-empty', 'castle', 'stop', 'daily'], /^stop: first run /);
   await says(['schedules', 'castle'], /only if no one is online/);
   await says(['schedules', 'delete', 'castle', '3'], /Deleted schedule 3/);
+  await says(['schedules', 'add', 'castle', 'backup', '@sleep'], /^backup: first run at its next sleep\.\n$/);
+  await clock.advance(1000);
+  await says(['schedules', 'add', 'castle', 'restart', '@play 6h'], /^restart: first run after 6 h 0 min of play\.\n$/);
+  await says(['schedules', 'castle'], /at each sleep +at its next sleep[^]*every 6 h of play +after 6 h 0 min of play/);
+  await says(['schedules', 'delete', 'castle', '4'], /Deleted schedule 4/);
+  await says(['schedules', 'delete', 'castle', '3'], /Deleted schedule 3/);
   await refuses(['schedules', 'add', 'castle', 'bakup', 'daily'], /Did you mean backup\?/, 2);
   await says(['schedules', 'off', 'castle', '1'], /^backup: off\.\n$/);
   await says(['schedules', 'on', 'castle', '1'], /^backup: next run /);

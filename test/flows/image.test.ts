@@ -149,3 +149,53 @@ test('stack.yaml sets only known settings, from variables that docs/swarm.md nam
     [],
   );
 });
+
+/** The settings, ports and volumes of each template in `.github/templates`. */
+const TEMPLATES: Record<string, () => { names: string[]; ports: string[]; volumes: string[] }> = {
+  'unraid.xml'() {
+    const xml = read('.github/templates/unraid.xml');
+    const of = (type: string) =>
+      [...xml.matchAll(/<Config [^>]*Target="([^"]+)"[^>]*Type="([A-Za-z]+)"/g)]
+        .filter(([, , each]) => each === type)
+        .map(([, target]) => target!);
+    return { names: of('Variable'), ports: of('Port'), volumes: of('Path') };
+  },
+  'casaos.yaml'() {
+    const { services } = parse(read('.github/templates/casaos.yaml')) as {
+      services: { dormouse: { environment: object; ports: { target: number }[]; volumes: { target: string }[] } };
+    };
+    const { environment, ports, volumes } = services.dormouse;
+    const targets = (list: { target: unknown }[]) => list.map(({ target }) => String(target));
+    return { names: Object.keys(environment), ports: targets(ports), volumes: targets(volumes) };
+  },
+  helm() {
+    const chart = read('.github/templates/helm/templates/all.yaml');
+    const all = (pattern: RegExp) => [...chart.matchAll(pattern)].map(([, found]) => found!);
+    const { env } = parse(read('.github/templates/helm/values.yaml')) as { env: object };
+    return {
+      names: [...all(/- name: ([A-Z_]+)$/gm), ...Object.keys(env)],
+      ports: all(/containerPort: (\d+)/g),
+      volumes: all(/mountPath: (\S+)/g),
+    };
+  },
+};
+
+for (const [name, template] of Object.entries(TEMPLATES)) {
+  test(`the template ${name} sets only known settings, with the ports and the volume of the Dockerfile`, (t) => {
+    const { names, ports, volumes } = template();
+    const known = new Set<string>(Object.values(settings).map((setting) => setting.name));
+    t.deepEqual(
+      names.filter((each) => !known.has(each)),
+      [],
+    );
+    t.true(names.includes('ENGINE'));
+    t.deepEqual(ports, /^EXPOSE (.+)$/m.exec(read('Dockerfile'))![1]!.split(' '));
+    t.deepEqual(volumes, [/^VOLUME (.+)$/m.exec(read('Dockerfile'))![1]!]);
+  });
+}
+
+test('each value that the Helm chart uses has a default', (t) => {
+  const values = parse(read('.github/templates/helm/values.yaml')) as object;
+  const used = read('.github/templates/helm/templates/all.yaml').matchAll(/\.Values\.(\w+)/g);
+  t.deepEqual([...new Set([...used].map(([, name]) => name!))].toSorted(), Object.keys(values).toSorted());
+});

@@ -34,7 +34,7 @@ async function shown({ ok }: Pick<ApiUnderTest, 'ok'>, id: string): Promise<Show
 }
 
 const everyKind = (run: ScheduleActions['run']): ScheduleActions => {
-  return { run, hasPlayers: async () => false, warnOfBackup: async () => {} };
+  return { run, hasPlayers: async () => false, played: () => [], warnOfBackup: async () => {} };
 };
 
 /** Stores a schedule of the server `abc` that has never run. */
@@ -53,7 +53,7 @@ async function storeSchedule({ store, clock }: World, fields: Partial<ScheduleRo
     userId: '',
     keyId: '',
   } as const;
-  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, playedMinutes: 0 } as const;
   const row = { ...kind, ...never, createdAt, nextRunAt, ...fields };
   await store.write((tx) => insertSchedule(tx, row));
   return row;

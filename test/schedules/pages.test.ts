@@ -33,14 +33,17 @@ async function panel(t: Parameters<typeof openPanel>[0]) {
 test('the form’s choice becomes a cron expression and is read back as the same choice', (t) => {
   for (const [when] of WHENS.filter(([each]) => each !== 'cron')) {
     for (const time of ['00:00', '04:05', '23:59']) {
-      const cronExpr = cronOf({ when, time, cronExpr: '' });
-      t.deepEqual(timingOf(cronExpr), { when, time: when === 'hour' ? `00:${time.slice(3)}` : time }, cronExpr);
+      const cronExpr = cronOf({ when, time, hours: '6', cronExpr: '' });
+      const shown = { hour: `00:${time.slice(3)}`, sleep: '04:00', play: '04:00' }[when] ?? time;
+      t.deepEqual(timingOf(cronExpr), { when, time: shown, hours: '6' }, cronExpr);
     }
   }
-  t.is(cronOf({ when: 'cron', time: '', cronExpr: '5 4 * * 1-5' }), '5 4 * * 1-5');
+  t.is(cronOf({ when: 'cron', time: '', hours: '', cronExpr: '5 4 * * 1-5' }), '5 4 * * 1-5');
   for (const time of ['', '4', '24:00', '04:60', '-1:00'])
-    t.throws(() => cronOf({ when: 'day', time, cronExpr: '' }), { message: /time of day/ });
-  t.throws(() => cronOf({ when: '7', time: '04:00', cronExpr: '' }));
+    t.throws(() => cronOf({ when: 'day', time, hours: '', cronExpr: '' }), { message: /time of day/ });
+  for (const hours of ['', '0', '721', '1.5', '-6'])
+    t.throws(() => cronOf({ when: 'play', time: '', hours, cronExpr: '' }), { message: /from 1 to 720/ });
+  t.throws(() => cronOf({ when: '7', time: '04:00', hours: '', cronExpr: '' }));
 });
 
 test('common schedule times are shown in words, and all others as a cron expression', (t) => {
@@ -61,6 +64,8 @@ test('common schedule times are shown in words, and all others as a cron express
     '0 4 * * 0,6': 'every Sunday and Saturday at 04:00 UTC',
     '0 4 * 12 *': 'by cron, in UTC: 0 4 * 12 *',
     '0 4 13 * 5': 'by cron, in UTC: 0 4 13 * 5',
+    '@sleep': 'each time it goes to sleep',
+    '@play 6h': 'every 6 h of play',
     '0 4 * * 1-3,5': 'by cron, in UTC: 0 4 * * 1-3,5',
   };
   t.deepEqual(
@@ -118,6 +123,31 @@ test('the form warns players or waits for an empty server, and shows which', asy
   t.regex(await it.text(), /· only if no one is online/);
   t.notRegex(await it.text(), /· warns players/);
   t.regex(await it.text(`?edit=${scheduleId}`), /name="onlyWhenEmpty"\s+value="true"\s+checked/);
+});
+
+test('a schedule by sleep or by hours of play is created without scripts, and shows what is left', async (t) => {
+  const it = await panel(t);
+  const hidden = { time: '', hours: '6', timeZone: 'UTC', onlyWhenEmpty: 'true', warnSeconds: '300' };
+  await it.form('save', { ...hidden, kind: 'backup', when: 'sleep' });
+  t.like((await it.all())[0], { cronExpr: '@sleep', warnSeconds: 0 });
+  t.regex(await it.text(), /each time it goes to sleep/);
+  await it.form('delete', { scheduleId: (await it.all())[0]!.id });
+  await it.form('save', { ...hidden, kind: 'restart', when: 'play' });
+  t.like((await it.all())[0], { cronExpr: '@play 6h', warnSeconds: 300, onlyWhenEmpty: false });
+  t.regex(await it.text(), /every 6 h of play \(6 h left\)\s+· warns players 5 min before/);
+  const { id: scheduleId } = (await it.all())[0]!;
+  await it.store.write((tx) => tx.run('UPDATE "schedules" SET "playedMinutes" = 230', []));
+  t.regex(await it.text(), /\(2 h 10 min left\)/);
+  t.regex(await it.text(`?edit=${scheduleId}`), /<option value="play" selected>/);
+  const refused = await it.form('save', { ...hidden, scheduleId, kind: 'update', when: 'play' });
+  t.regex(
+    refused.text,
+    /id="save-kind-wrong">must be one of command, stop, restart, backup with @play 6h: the server is awake/,
+  );
+  t.regex(
+    (await it.form('save', { ...hidden, kind: 'backup', when: 'play', hours: '0' })).text,
+    /id="save-hours-wrong">/,
+  );
 });
 
 test('a limited member can neither see nor save schedules', async (t) => {
@@ -180,6 +210,33 @@ for (const width of [1280, 390]) {
     },
   );
 }
+
+test.runIf(isHere('chromium'))('without scripts: sleep and play show only the fields they need', async (t) => {
+  const it = await panel(t);
+  const { page } = await it.open(PATH, { ...PHONE, javaScriptEnabled: false });
+  const visible = async () => {
+    const labels = [
+      'Time',
+      'Time zone',
+      'Hours of play',
+      'Cron expression',
+      'Warn players',
+      'Only if no one is online',
+    ];
+    const shown = await Promise.all(labels.map((label) => page.getByLabel(label, { exact: true }).isVisible()));
+    return labels.filter((_, index) => shown[index]);
+  };
+  await page.getByLabel('When').selectOption('each time it goes to sleep');
+  t.deepEqual(await visible(), ['Only if no one is online']);
+  await page.getByLabel('Only if no one is online').check();
+  await page.getByLabel('When').selectOption('by hours of play');
+  t.deepEqual(await visible(), ['Hours of play', 'Warn players']);
+  await page.getByLabel('Hours of play').fill('12');
+  await page.getByLabel('Warn players').selectOption('1 min before');
+  await page.getByRole('button', { name: 'Create schedule' }).click();
+  await page.getByText('Schedule created.').waitFor();
+  t.true(await page.getByText('every 12 h of play (12 h left) · warns players 1 min before').isVisible());
+});
 
 test.runIf(isHere('chromium'))(`the schedules page is accessible in dark mode on a phone`, async (t) => {
   const it = await panel(t);

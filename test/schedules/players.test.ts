@@ -122,12 +122,13 @@ test('a weekly restart that players were warned of happens once if the service i
       run: ({ serverId }: ScheduleRow, cause: Parameters<World['servers']['send']>[1]['cause'], dueAt?: number) =>
         w.servers.send(serverId, { type: 'RESTART', at: clock.now(), cause, ...(dueAt !== undefined && { dueAt }) }),
       hasPlayers: async () => (await w.servers.get('lobby'))?.context.live.players === 1,
+      played: () => [],
       warnOfBackup: async () => t.fail(),
     };
     return Schedules.open({ store, clock, log: createLog({ level: 'silent' }), actions });
   };
   const weekly = { cronExpr: '0 4 * * 1', timeZone: 'UTC', kind: 'restart', command: '', enabled: true } as const;
-  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, playedMinutes: 0 } as const;
   const dueAt = nextRun(weekly.cronExpr, clock.now())!;
   const players = { onlyWhenEmpty: false, warnSeconds: 300 };
   const row = { id: 'sch_1', serverId: 'lobby', ...weekly, ...never, ...players, userId: '', keyId: '' };

@@ -247,3 +247,39 @@ function png(pixels: number): Buffer {
     chunk('IEND', Buffer.alloc(0)),
   ]);
 }
+
+for (const width of [1280, 390]) {
+  test.runIf(isHere('chromium'))(
+    `at ${width} px, without scripts: a server never sleeps, or stays awake at certain hours, and a wrong hour keeps the input`,
+    async (t) => {
+      const it = await openPanel(t);
+      await it.create('castle');
+      const viewport = { width, height: 844 };
+      const { page } = await it.open(`${TOP}/game`, { viewport, javaScriptEnabled: false });
+      const card = page.locator('section', { has: page.getByRole('heading', { name: 'Automatic sleep' }) });
+      const [minutes, hours] = [card.getByLabel('Minutes without players'), card.getByLabel('Awake hours')];
+      const press = () => card.getByRole('button', { name: 'Save' }).click();
+      const server = () => it.ok('GET', '/v1/servers/castle');
+      await minutes.fill('-1');
+      await press();
+      await page.getByText('Saved.').waitFor();
+      t.like(await server(), { idleTimeoutMinutes: -1, awakeHours: '' });
+      t.is(await minutes.inputValue(), '-1');
+      await minutes.fill('20');
+      await hours.fill('at night');
+      await card.getByLabel('Time zone of these hours').fill('Europe/Berlin');
+      await press();
+      await card.getByText('must be entries such as Fri-Sun 18-24').waitFor();
+      t.deepEqual([await minutes.inputValue(), await hours.inputValue()], ['20', 'at night']);
+      t.like(await server(), { idleTimeoutMinutes: -1 }, 'nothing of a wrong form is saved');
+      await hours.fill('Fri-Sun 18-24');
+      await press();
+      await page.getByText('Saved.').waitFor();
+      t.like(await server(), {
+        idleTimeoutMinutes: 20,
+        awakeHours: 'Fri-Sun 18-24',
+        awakeTimeZone: 'Europe/Berlin',
+      });
+    },
+  );
+}

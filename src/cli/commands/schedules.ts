@@ -18,6 +18,7 @@ const SCHEDULE = {
   lastError: '',
   lastRunAt: '',
   nextRunAt: '',
+  playedMinutes: 0,
   enabled: false as boolean,
   onlyWhenEmpty: false as boolean,
   warnSeconds: 0,
@@ -42,6 +43,27 @@ function notesOf({ onlyWhenEmpty, warnSeconds }: Schedule): string {
   return warnSeconds > 0 ? `warns players ${warnSeconds} s before` : '';
 }
 
+/** `@play 6h`: 6; undefined for any other expression. */
+function playHours({ cronExpr }: Schedule): number | undefined {
+  return cronExpr.startsWith('@play ') ? Number.parseInt(cronExpr.slice(6), 10) : undefined;
+}
+
+function whenOf(each: Schedule): string {
+  const hours = playHours(each);
+  if (hours !== undefined) return `every ${hours} h of play`;
+  return each.cronExpr === '@sleep' ? 'at each sleep' : `${each.cronExpr} ${each.timeZone}`;
+}
+
+/** Returns when a schedule runs next: `in 2 h`, `at its next sleep`, `after 2 h 10 min of play`. */
+function nextOf(each: Schedule, now: number): string {
+  const hours = playHours(each);
+  if (each.nextRunAt !== '' || (hours === undefined && each.cronExpr !== '@sleep'))
+    return relative(each.nextRunAt, now);
+  if (hours === undefined) return 'at its next sleep';
+  const minutes = hours * 60 - each.playedMinutes;
+  return `after ${Math.floor(minutes / 60)} h ${minutes % 60} min of play`;
+}
+
 /** Finds a schedule by its number in the list, its id, or a prefix of the id. */
 async function scheduleId({ api }: Context, id: string, which: string): Promise<string> {
   const reply = read({ schedules: [SCHEDULE] }, await done(api.GET('/v1/servers/{id}/schedules', on(id))), oneLine);
@@ -57,7 +79,8 @@ export const schedules: Subject = {
   summary: 'Scheduled tasks: backups, restarts, commands.',
   details: `Name a schedule by its number in the list. Times are UTC unless you name a time zone.
 A cron expression has five fields: minute, hour, day, month, day of the week.
-Or use hourly, daily (04:00) or weekly (Mondays, 04:00).
+Or use hourly, daily (04:00) or weekly (Mondays, 04:00),
+@sleep (each time the server has gone to sleep), or "@play 6h" (after each 6 hours of play).
 
 Examples: ${DORMOUSE} schedules add castle backup daily
           ${DORMOUSE} schedules add castle command "0 18 * * 5" say The weekend begins`,
@@ -72,8 +95,8 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         return listing(out, schedules, none, {
           NO: (_, index) => String(index + 1),
           TASK: (each) => taskOf(each),
-          WHEN: (each) => `${each.cronExpr} ${each.timeZone}`,
-          NEXT: (each) => (each.enabled ? relative(each.nextRunAt, now) : 'off'),
+          WHEN: whenOf,
+          NEXT: (each) => (each.enabled ? nextOf(each, now) : 'off'),
           LAST: (each) => [each.lastStatus, relative(each.lastRunAt, now)].filter((part) => part !== '').join(', '),
           '': (each) => each.lastError || notesOf(each),
         });
@@ -96,7 +119,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         return api.POST('/v1/servers/{id}/schedules', { ...on(id), body });
       },
       shape: SCHEDULE,
-      show: (schedule, { now }) => [`${taskOf(schedule)}: first run ${relative(schedule.nextRunAt, now)}.`],
+      show: (schedule, { now }) => [`${taskOf(schedule)}: first run ${nextOf(schedule, now)}.`],
     }),
     call({
       usage: 'schedules run <id> <number>',
@@ -120,7 +143,7 @@ Examples: ${DORMOUSE} schedules add castle backup daily
         },
         shape: SCHEDULE,
         show: (schedule, { now }) => [
-          `${taskOf(schedule)}: ${schedule.enabled ? `next run ${relative(schedule.nextRunAt, now)}` : 'off'}.`,
+          `${taskOf(schedule)}: ${schedule.enabled ? `next run ${nextOf(schedule, now)}` : 'off'}.`,
         ],
       }),
     ),

@@ -28,7 +28,7 @@ export async function fillLists(it: PanelUnderTest, id: string): Promise<void> {
     for (let nth = 1; nth < BACKUPS; nth++)
       await insertBackup(tx, { ...backup!, id: `bak_${nth}`, createdAt: backup!.createdAt - nth * HOUR_MS });
     for (let nth = 0; nth < SCHEDULES; nth++) {
-      const times = { createdAt: now, lastRunAt: now, nextRunAt: now + HOUR_MS, runningSince: null };
+      const times = { createdAt: now, lastRunAt: now, nextRunAt: now + HOUR_MS, runningSince: null, playedMinutes: 0 };
       const what = {
         kind: 'command',
         command: `say ${'s'.repeat(60)}`,
