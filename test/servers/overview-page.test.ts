@@ -7,6 +7,7 @@ import { addToSpent, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import { deleteIncident, insertIncident } from '../../src/insight/alerts/rows.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
+import { insertSample } from '../../src/insight/metric-rows.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { awakeSessionRow } from '../support/store.ts';
 import { KEY, STEVE } from '../support/world.ts';
@@ -188,6 +189,33 @@ test('ticks that a game cannot report are shown as not available, without an emp
   t.notRegex(text, /data-figure="ticks"/);
 });
 
+test('the front page has charts and a table of an hour, a day or a week, by links', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { idleTimeoutMinutes: -1 });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  await it.clock.advance(26 * 3_600_000);
+  await it.store.write(async (tx) => {
+    for (const minutes of [5, 90, 25 * 60])
+      await insertSample(tx, 'castle', {
+        at: it.clock.now() - minutes * 60_000 - 7,
+        figures: [10, 512, 1_024, 5, 20, 2],
+      });
+  });
+  const rows = async (query: string) => {
+    const { text } = await it.get(`/servers/castle${query}`);
+    t.regex(text, new RegExp(`data-hours="${/\d+/.exec(query)?.[0] ?? 24}"`));
+    const table = text.slice(text.indexOf('data-live="hours"'));
+    return [...table.matchAll(/data-label="Awake">([^<]*)</g)].map(([, awake]) => awake);
+  };
+  t.true((await rows('?hours=1')).length <= 7);
+  t.true((await rows('')).includes('1 h'));
+  t.true((await rows('?hours=168')).length >= 2);
+  const { text } = await it.get('/servers/castle?hours=168');
+  t.regex(text, /href="\/servers\/castle\?hours=1#charts"[\s\S]*hours=168#charts" aria-current/);
+  t.regex((await it.get('/servers/castle?hours=5')).text, /data-hours="24"/);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test.runIf(isHere('chromium'))(
     `the front page with players, charts and alerts is accessible, ${colorScheme}`,
@@ -206,7 +234,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
       );
       await page.locator('[data-figure=players] canvas').waitFor();
       t.is(await page.locator('.charts canvas').count(), 4);
-      await page.getByText('Hourly table').click();
+      await page.getByRole('link', { name: '7 days' }).click();
+      await page.locator('[data-hours="168"] canvas').first().waitFor();
+      await page.getByText('Table', { exact: true }).click();
       await page.locator('td[data-label=Players]').first().waitFor();
       await accessible(t, page);
       t.deepEqual(complaints, []);

@@ -4,11 +4,11 @@ import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
-import { HOUR_MS } from '../../kernel/units.ts';
 import type { Servers } from '../servers.ts';
 import type { Addresses } from '../api/addresses.ts';
 import { alertsCard } from './alerts.ts';
 import { awakeMsIn } from './awake.ts';
+import { chartsCard, hoursShown } from './charts.ts';
 import { obstaclesTo } from './obstacles.ts';
 import { type ListEntry, entryHtml } from './list-entry.ts';
 import { addressNotes, agreeToEula, commandForms, eulaCard, face } from './parts.ts';
@@ -87,7 +87,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
   const [metrics, { entries: incidents }] = await Promise.all([
-    call(GetServerMetrics, { id }),
+    call(GetServerMetrics, { id }, { hours: Math.max(24, hoursShown(request)) }),
     call(ListDiagnostics, { id }),
   ]);
   const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
@@ -125,19 +125,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
         ${alerts} ${factsCard(request)}
       </div>
     </div>
-    <section class="card">
-      <h2>The last 24 hours</h2>
-      <div class="charts" data-charts="${BROWSER_PREFIX}/v1/servers/${id}/metrics" data-keep hidden>
-        ${CHARTS.filter(([figure]) => figure !== 'ticks' || metrics.ticksAvailable).map(
-          ([figure, label]) =>
-            html`<figure>
-              <figcaption>${label} <output></output></figcaption>
-              <div class="plot" data-figure="${figure}" role="img" aria-label="${label}, as in the table below"></div>
-            </figure>`,
-        )}
-      </div>
-      <div data-live="hours">${figuresByHour(metrics.series)}</div>
-    </section>`;
+    ${chartsCard(request, metrics)}`;
   return {
     title: server.name,
     main,
@@ -182,13 +170,6 @@ function entryCard(
     ${isAtLeast(role, 'member') && html`<p><a href="/servers/${id}/settings/description">Change the description or icon</a></p>`}
   </section>`;
 }
-
-const CHARTS = [
-  ['players', 'Players'],
-  ['ticks', 'Ticks'],
-  ['memory', 'Memory'],
-  ['processor', 'Processor'],
-] as const;
 
 function figures(metrics: ReplyOf<typeof GetServerMetrics>): Html | undefined {
   const { tps, mspt, memUsedMb, memLimitMb, cpuPercent, ticksAvailable } = metrics;
@@ -320,57 +301,4 @@ function wakerOf({ kind, id }: Cause, { userId }: { userId: string }): { key: st
 
 function timesText(count: number): string {
   return count === 1 ? 'once' : `${count} times`;
-}
-
-type Sample = ReplyOf<typeof GetServerMetrics>['series'][number];
-
-/** The charts' data by the hour, for readers who cannot see them or run no script. */
-function figuresByHour(series: readonly Sample[]): Html {
-  const hours = Map.groupBy(series, ({ ts }) => Math.floor(Date.parse(ts) / HOUR_MS) * HOUR_MS);
-  if (hours.size === 0) return html`<p class="soft">No data yet.</p>`;
-  return html`<details>
-    <summary>Hourly table</summary>
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Hour</th>
-          <th scope="col">Awake</th>
-          <th scope="col">Most players</th>
-          <th scope="col">Ticks</th>
-          <th scope="col">Memory</th>
-          <th scope="col">Processor</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${[...hours].toReversed().map(([hour, samples]) => hourRow(hour, samples))}
-      </tbody>
-    </table>
-  </details>`;
-}
-
-function hourRow(hour: number, samples: readonly Sample[]): Html {
-  const mean = (of: (sample: Sample) => number, isKnown: (value: number) => boolean) => {
-    const known = samples.map(of).filter(isKnown);
-    return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0) / known.length;
-  };
-  const tps = mean(
-    ({ tps }) => tps,
-    (value) => value > 0,
-  );
-  const memory = mean(
-    ({ memUsedMb }) => memUsedMb,
-    (value) => value > 0,
-  );
-  const processor = mean(
-    ({ cpuPercent }) => cpuPercent,
-    (value) => value >= 0,
-  );
-  return html`<tr>
-    <th scope="row">${timeTag(hour)}</th>
-    <td data-label="Awake">${samples.length} min</td>
-    <td data-label="Players">${Math.max(...samples.map(({ players }) => players))}</td>
-    <td data-label="Ticks">${tps === undefined ? '–' : `${tps.toFixed(1)} per s`}</td>
-    <td data-label="Memory">${memory === undefined ? '–' : `${Math.round(memory)} MB`}</td>
-    <td data-label="Processor">${processor === undefined ? '–' : `${Math.round(processor)} %`}</td>
-  </tr>`;
 }
