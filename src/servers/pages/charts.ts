@@ -7,7 +7,7 @@ import { chipLinks } from '../../web/panel/parts.ts';
 import { toneOf } from '../../web/panel/state.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { spanText } from '../../web/panel/words.ts';
-import { GetServerMetrics } from '../../insight/metrics-api.ts';
+import type { GetServerMetrics } from '../../insight/metrics-api.ts';
 
 export type Metrics = ReplyOf<typeof GetServerMetrics>;
 type Sample = Metrics['series'][number];

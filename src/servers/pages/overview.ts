@@ -9,6 +9,7 @@ import type { Addresses } from '../api/addresses.ts';
 import { alertsCard } from './alerts.ts';
 import { awakeMsIn } from './awake.ts';
 import { chartsCard, hoursShown } from './charts.ts';
+import { dayCard } from './day.ts';
 import { obstaclesTo } from './obstacles.ts';
 import { type ListEntry, entryHtml } from './list-entry.ts';
 import { addressNotes, agreeToEula, commandForms, eulaCard, face } from './parts.ts';
@@ -20,7 +21,7 @@ import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
-import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
+import { ramText, spanText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { GetServerUsage } from '../../billing/usage-api.ts';
@@ -101,6 +102,10 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
     players(request),
     settings.listEntry(id),
   ]);
+  const cost =
+    today !== undefined &&
+    !request.isFree &&
+    html`<a href="/servers/${id}/bill">${usdText(Number(today.amountMicros))}</a>`;
   const main = html`${eula}
     <div class="columns">
       <div>
@@ -114,8 +119,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           })}
           ${server.state === 'running' && figures(metrics)}
         </section>
-        ${entryCard(request, entry, settings.addresses.atHome(id))}
-        ${month && today ? usageCard({ month, today, now, request }) : wakesCard(request, machine)}
+        ${entryCard(request, entry, settings.addresses.atHome(id))} ${month && usageCard(month, request)}
       </div>
       <div>
         <section class="card" data-live="players">
@@ -125,7 +129,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
         ${alerts} ${factsCard(request)}
       </div>
     </div>
-    ${chartsCard(request, metrics)}`;
+    ${await dayCard(request, metrics, cost)} ${chartsCard(request, metrics)}`;
   return {
     title: server.name,
     main,
@@ -198,25 +202,10 @@ function usageSince({ call, server }: ServerRequest, from: number): Promise<Usag
   return call(GetServerUsage, { id: server.id }, { from: new Date(from).toISOString() });
 }
 
-function usageCard(given: { month: Usage; today: Usage; now: number; request: ServerRequest }): Html {
-  const { month, today, now, request } = given;
+function usageCard(month: Usage, request: ServerRequest): Html {
   return html`<section class="card" data-live="usage">
     <h2>Awake</h2>
-    <dl class="facts">
-      ${fact('Today (UTC)', usedText(today, dayStart(now), request))}
-      ${fact('This month', usedText(month, monthStart(now), request))}
-    </dl>
-    ${
-      today.sessions.length > 0 &&
-      html`<h3>Wakes today</h3>
-        ${wakeList(
-          request,
-          today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
-          request.isFree
-            ? allMachine(request)
-            : html`<a href="/servers/${request.server.id}/bill">See all under Bill</a>`,
-        )}`
-    }
+    <dl class="facts">${fact('This month', usedText(month, monthStart(request.now), request))}</dl>
     ${
       month.sessions.length > 0 &&
       html`<h3>Wakes this month</h3>
@@ -224,40 +213,6 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
     }
   </section>`;
 }
-
-/** Lists wakes without their cost, for readers who do not pay. Uses only the machine's data. */
-function wakesCard(request: ServerRequest, { transitions }: ReplyOf<typeof InspectMachine>): Html | undefined {
-  const from = dayStart(request.now);
-  const wakes = transitions.filter(
-    ({ from: before, to, at }) => to === 'starting' && before !== 'starting' && Date.parse(at ?? '') >= from,
-  );
-  if (wakes.length === 0) return undefined;
-  return html`<section class="card" data-live="usage">
-    <h2>Wakes today</h2>
-    ${wakeList(request, wakes, allMachine(request))}
-  </section>`;
-}
-
-/** The link to all transitions, named after the page that links to them. */
-function allMachine({ server, role }: ServerRequest): Html {
-  const under = isAtLeast(role, 'member') ? 'Audit' : 'Machine';
-  return html`<a href="/servers/${server.id}/machine">See all under ${under}</a>`;
-}
-
-interface Wake {
-  at: string | null;
-  cause: Usage['sessions'][number]['cause'];
-}
-
-/** Lists the newest wakes first. `all`: the link to the others. */
-function wakeList({ principal }: ServerRequest, wakes: readonly Wake[], all: Html): Html {
-  return html`<ul class="plain">
-      ${wakes.slice(0, MOST_WAKES).map(({ at, cause }) => html`<li>${timeTag(at ?? 0)}: ${causeWords(cause, principal)}</li>`)}
-    </ul>
-    ${wakes.length > MOST_WAKES && html`<p>${all}</p>`}`;
-}
-
-const MOST_WAKES = 5;
 
 function usedText({ sessions, amountMicros }: Usage, from: number, { now, isFree }: ServerRequest): Html {
   const cost = !isFree && html` <small>${usdText(Number(amountMicros))}</small>`;
