@@ -50,3 +50,14 @@ export async function listSamples(db: Sql, serverId: string, since: number, limi
 export async function deleteSamplesBefore(tx: Tx, at: number): Promise<void> {
   await tx.run('DELETE FROM "metric_samples" WHERE "at" < $1', [at]);
 }
+
+/** Keeps only the first sample of each slot of time that a server has between two instants. */
+export async function thinSamples(
+  tx: Tx,
+  { from, to, slotMs }: { from: number; to: number; slotMs: number },
+): Promise<void> {
+  const sql = `DELETE FROM "metric_samples" WHERE "at" >= $1 AND "at" < $2 AND EXISTS (SELECT 1 FROM "metric_samples" e
+    WHERE e."serverId" = "metric_samples"."serverId" AND e."at" < "metric_samples"."at"
+      AND e."at" >= "metric_samples"."at" - "metric_samples"."at" % $3)`;
+  await tx.run(sql, [from, to, slotMs]);
+}

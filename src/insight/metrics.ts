@@ -5,12 +5,12 @@ import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import type { Log } from '../kernel/log.ts';
 import { withTimeout } from '../kernel/timeout.ts';
-import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { ServerEvents } from './events.ts';
-import { type StoredSample, deleteSamplesBefore, insertSample, listSamples } from './metric-rows.ts';
+import { type StoredSample, deleteSamplesBefore, insertSample, listSamples, thinSamples } from './metric-rows.ts';
 
 /** A running server's use of CPU and memory, and its pace, at an instant. */
 export interface MetricSample {
@@ -57,8 +57,10 @@ interface MetricsOptions {
 }
 
 export const SAMPLE_MS = MINUTE_MS;
-const SERIES = 1_440;
-const SERIES_MS = SERIES * SAMPLE_MS;
+/** Each minute is stored for a day, and then one in ten minutes for a week. */
+const EACH_MS = DAY_MS;
+const SPARSE_MS = 10 * MINUTE_MS;
+export const KEPT_MS = 7 * DAY_MS;
 const PURGE_MS = HOUR_MS;
 /** The maximum age of a reading. If it is older, two in a row are missing. */
 const FRESH_MS = 2.5 * SAMPLE_MS;
@@ -72,7 +74,7 @@ const PATIENCE_MS = 15_000;
 
 /**
  * Reads the figures of running servers every minute until closed, over consoles that are open anyway. Stores them for
- * 24 hours.
+ * a day, and one in ten minutes for a week.
  */
 export class Metrics {
   readonly #options: MetricsOptions;
@@ -96,10 +98,17 @@ export class Metrics {
     return found && found.sample.at >= oldest ? found : undefined;
   }
 
-  /** Returns the samples of the last 24 hours, one for each minute that the server ran, oldest first. */
-  async series(serverId: string): Promise<MetricSample[]> {
+  /**
+   * Returns the samples of a span until now, oldest first: one for each minute that the server ran; over a day, one for
+   * each ten minutes.
+   */
+  async series(serverId: string, spanMs: number): Promise<MetricSample[]> {
     const { store, clock } = this.#options;
-    return (await listSamples(store, serverId, clock.now() - SERIES_MS, SERIES)).map(sampleOf);
+    const stored = await listSamples(store, serverId, clock.now() - spanMs, spanMs / SAMPLE_MS);
+    const samples = stored.map(sampleOf);
+    if (spanMs <= EACH_MS) return samples;
+    const slot = (sample: MetricSample | undefined) => Math.floor((sample?.at ?? 0) / SPARSE_MS);
+    return samples.filter((sample, nth) => slot(sample) !== slot(samples[nth - 1]));
   }
 
   close(): void {
@@ -137,7 +146,12 @@ export class Metrics {
     });
     const publish = await store.write(async (tx) => {
       for (const { serverId, sample } of minutes) await insertSample(tx, serverId, stored(sample));
-      if (isPurge) await deleteSamplesBefore(tx, at - SERIES_MS);
+      if (isPurge) {
+        await deleteSamplesBefore(tx, at - KEPT_MS);
+        // Earlier samples are thinned already, except after a start.
+        const from = this.#purgedAt === 0 ? 0 : this.#purgedAt - EACH_MS - SPARSE_MS;
+        await thinSamples(tx, { from, to: at - EACH_MS, slotMs: SPARSE_MS });
+      }
       return onMinute(tx, at, minutes);
     });
     this.#hadServers = next.size > 0;

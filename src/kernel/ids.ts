@@ -66,8 +66,16 @@ let ordered = 0;
  */
 export function timeOrderedId(prefix: 'aud' | 'dlv', at: number): string {
   ordered = (ordered + 1) % 0x1_00_00_00;
-  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
-  return `${prefix}_${hex(at, 12)}${hex(ordered, 6)}${randomBase62(8)}`;
+  return `${leastIdAt(prefix, at)}${hex(ordered, 6)}${randomBase62(8)}`;
+}
+
+/** Returns a text that sorts after all ids of earlier times and before those of this time. */
+export function leastIdAt(prefix: 'aud' | 'dlv', at: number): string {
+  return `${prefix}_${hex(at, 12)}`;
+}
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
 }
 
 /**

@@ -71,6 +71,17 @@ export async function listTransitionsSince(db: Sql, serverId: string, at: number
   return db.query<TransitionRow>(sql, [serverId, at]);
 }
 
+/**
+ * Returns a server's changes of state since an instant, oldest first, as far back as they are stored. Begins with the one
+ * to the state at that instant.
+ */
+export async function listStatesSince(db: Sql, serverId: string, at: number): Promise<TransitionRow[]> {
+  const sql = `SELECT * FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "at" >=
+    COALESCE((SELECT MAX("at") FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "at" <= $2), 0)
+    ORDER BY "seq"`;
+  return db.query<TransitionRow>(sql, [serverId, at]);
+}
+
 /** Whether a server has run since an instant, as far back as transitions are stored. Each run adds several. */
 export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
   const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;

@@ -69,9 +69,9 @@ export function problemNote(problem: Problem | undefined): Html | undefined {
   return html`<p class="note bad" role="alert">${problem.message}</p>`;
 }
 
-/** Shows a success message. */
+/** Shows a success message. A script shows it over the page, and lets it leave. */
 export function doneNote(message: string | undefined): Html | undefined {
-  return message === undefined ? undefined : html`<p class="note good" role="status">${message}</p>`;
+  return message === undefined ? undefined : html`<p class="note good" role="status" data-toast>${message}</p>`;
 }
 
 /**

@@ -240,7 +240,7 @@ export const ROWS: readonly Row[] = [
   { id: 'KeepAwake', well: { body: { minutes: 5 } }, bad: badBody({ minutes: 1_441 }) },
   { id: 'GetServerLogs', well: { query: { tail: '5' } }, bad: badQuery({ tail: 'all' }) },
   { id: 'StreamServerLogs', well: { query: { tail: '5' } }, bad: badQuery({ tail: 'all' }) },
-  { id: 'GetServerMetrics', bad: UNKNOWN_SERVER },
+  { id: 'GetServerMetrics', well: { query: { hours: '168' } }, bad: badQuery({ hours: 'all' }) },
   { id: 'StreamServerEvents', bad: UNKNOWN_SERVER },
   { id: 'KickPlayer', before: (walk) => walk.join(), well: { body: { name: 'Steve' } }, bad: badBody({ name: 'a b' }) },
   { id: 'RestartServer', well: { body: {} }, bad: UNKNOWN_SERVER, after: reach('running') },

@@ -68,7 +68,7 @@ test('metrics are empty for a sleeping server, sampled each minute for a running
   const path = '/v1/servers/abc/metrics';
   await it.create('abc');
   const zero = { cpuPercent: -1, memUsedMb: 0, memLimitMb: 0, mspt: 0, tps: 0, players: 0, live: false, series: [] };
-  const none = { ...zero, slowSince: null, ticksAvailable: true };
+  const none = { ...zero, slowSince: null, states: [], ticksAvailable: true };
   t.deepEqual(await it.ok('GET', path), none as Record<string, unknown>);
   let reply = TICK_QUERY;
   const asked: string[] = [];
@@ -115,7 +115,7 @@ test('metrics are empty for a sleeping server, sampled each minute for a running
   const next = new Metrics({ servers, engine, consoles, clock, store, log, serverEvents });
   t.teardown(() => next.close());
   t.deepEqual(
-    (await next.series('abc')).slice(-3).map(({ cpuPercent, tps }) => [cpuPercent, tps]),
+    (await next.series('abc', 3_600_000)).slice(-3).map(({ cpuPercent, tps }) => [cpuPercent, tps]),
     [
       [0, 20],
       [0, 0],
@@ -227,23 +227,45 @@ test('metrics of an earlier run are not shown as those of the current run', asyn
   await it.until(isLive);
 });
 
-test('metrics keep 24 hours of samples and delete those of deleted servers', async (t) => {
+test('metrics keep each minute of a day and one in ten of a week, and delete those of deleted servers', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const now = it.clock.now();
   await it.store.write(async (tx) => {
-    for (let n = 0; n < 1_500; n++)
+    for (let n = 0; n < 8 * 1_440; n++)
       await insertSample(tx, 'abc', { at: now - n * 60_000, figures: [1, 2, 3, 4, 5, 6] });
     await insertSample(tx, 'gone', { at: now, figures: [1, 2, 3, 4, 5, 6] });
   });
   const count = async () => (await it.store.query<{ n: number }>('SELECT COUNT(*) AS "n" FROM "metric_samples"'))[0]!.n;
-  t.is(await count(), 1_500);
-  t.is(((await it.ok('GET', '/v1/servers/abc/metrics'))['series'] as unknown[]).length, 1_440);
+  const seriesOf = async (hours: number) =>
+    (await it.ok('GET', `/v1/servers/abc/metrics?hours=${hours}`))['series'] as { ts: string }[];
+  t.is((await seriesOf(1)).length, 60);
+  t.is((await seriesOf(24)).length, 1_440);
+  const week = await seriesOf(168);
+  t.true(week.length >= 1_008 && week.length <= 1_009);
   await it.clock.advance(60_000);
-  await it.until(async () => (await count()) === 1_440);
+  const kept = 1_440 + 6 * 144;
+  await it.until(async () => (await count()) <= kept + 2);
+  t.true((await count()) >= kept - 2);
+  t.deepEqual((await seriesOf(168)).slice(2), week.slice(2), 'thinned samples are those shown before');
   await it.ok('DELETE', '/v1/servers/abc');
   await it.reach('abc', 'gone');
   await it.until(async () => (await count()) === 0);
+});
+
+test('metrics list the states of a span, beginning with the one before it', async (t) => {
+  const it = await api(t);
+  await it.create('abc', { idleTimeoutMinutes: -1 });
+  const states = async (hours: number) =>
+    ((await it.ok('GET', `/v1/servers/abc/metrics?hours=${hours}`))['states'] as { state: string }[])
+      .map(({ state }) => state)
+      .join(' ');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  t.regex(await states(1), /^starting running$/);
+  await it.clock.advance(2 * 3_600_000);
+  t.is(await states(1), 'running');
+  t.regex(await states(24), /^starting running$/);
 });
 
 test('past failures name both missing mods, each with its log line as evidence', async (t) => {

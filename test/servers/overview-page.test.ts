@@ -7,6 +7,7 @@ import { addToSpent, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import { deleteIncident, insertIncident } from '../../src/insight/alerts/rows.ts';
 import { closeBrowser } from '../support/browser.ts';
 import { isHere } from '../support/needs.ts';
+import { insertSample } from '../../src/insight/metric-rows.ts';
 import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { awakeSessionRow } from '../support/store.ts';
 import { KEY, STEVE } from '../support/world.ts';
@@ -46,12 +47,12 @@ test('the front page shows its owner the time awake, the players that woke it, a
   });
   await it.clock.advance(60 * 60_000);
   const { text } = await it.get('/servers/castle');
-  t.regex(text, /Today \(UTC\)[\s\S]*1 h <small>0\.01 USD[\s\S]*Wakes today[\s\S]*<bdi>Steve<\/bdi> joined/);
+  t.regex(text, /This month[\s\S]*1 h <small>0\.01 USD[\s\S]*Today<\/h2>[\s\S]*\/bill">0\.01 USD/);
   t.regex(text, /Wakes this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> once\./);
   t.regex((await it.get('/servers')).text, /512 MB<\/span> · <span class="piece">0\.01 USD this month/);
 });
 
-test('the front page lists the five newest wakes of today with a link to the rest, also for a limited member', async (t) => {
+test('the front page marks the wakes, failures and backups of today, each with a link to its cause, also for a limited member', async (t) => {
   const it = await openPanel(t);
   const { row } = await it.create('castle');
   for (let times = 0; times < 7; times++) {
@@ -61,17 +62,31 @@ test('the front page lists the five newest wakes of today with a link to the res
     await it.command('castle', 'STOP');
     await it.reach('castle', 'hibernated');
     const of = { serverId: 'castle', accountId: 'acc_test', serverCreatedAt: row.createdAt };
+    await it.clock.advance(1_000);
     const session = { id: `ses_${times}`, ...of, startedAt, endedAt: startedAt + 1, cause: JSON.stringify(cause) };
     await it.store.write((tx) => insertAwakeSession(tx, awakeSessionRow(session)));
   }
+  const { id: backup } = await it.ok('POST', '/v1/servers/castle/backups', {});
   await it.stranger();
   await it.share('castle', 'limited');
   const owned = (await it.get('/servers/castle')).text;
   const shared = (await it.get('/servers/castle', await it.browser('usr_other'))).text;
-  for (const text of [owned, shared]) t.is(text.match(/<bdi>Steve<\/bdi> joined<\/li>/g)?.length, 5);
-  t.regex(owned, /href="\/servers\/castle\/bill">See all under Bill/);
+  for (const text of [owned, shared]) {
+    t.is(text.match(/class="mark wake"/g)?.length, 7);
+    t.is(text.match(/<bdi>Steve<\/bdi> joined<\/a>/g)?.length, 5);
+    t.regex(text, /Awake\s+\d+ s,\s+7 wakes/);
+  }
   t.regex(owned, /Wakes this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> 5 times, API keys 2 times\./);
-  t.regex(shared, /href="\/servers\/castle\/machine">See all under Machine/);
+  t.regex(owned, new RegExp(`href="/servers/castle/backups#${backup}"[^>]*>a backup<`));
+  const [, cause = ''] = /<a href="([^"]*audit[^"]*)">\s*<bdi>Steve/.exec(owned) ?? [];
+  const opened = (await it.get(cause.replaceAll('&amp;', '&'))).text;
+  t.regex(opened.slice(opened.indexOf('<tbody>')), /^<tbody>\s*<tr[^>]*>[\s\S]*?<bdi>Steve<[\s\S]*?woke it by joining/);
+  t.regex(shared, /<a href="\/servers\/castle\/machine">\s*<bdi>Steve/);
+  t.notRegex(shared, /a backup<|mark bad/);
+  it.engine.script('castle', { exitCode: 1 });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'start_failed');
+  t.regex((await it.get('/servers/castle')).text, /the start failed<\/a>/);
   t.notRegex(shared, /This month|this month/);
 });
 
@@ -188,6 +203,33 @@ test('ticks that a game cannot report are shown as not available, without an emp
   t.notRegex(text, /data-figure="ticks"/);
 });
 
+test('the front page has charts and a table of an hour, a day or a week, by links', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { idleTimeoutMinutes: -1 });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  await it.clock.advance(26 * 3_600_000);
+  await it.store.write(async (tx) => {
+    for (const minutes of [5, 90, 25 * 60])
+      await insertSample(tx, 'castle', {
+        at: it.clock.now() - minutes * 60_000 - 7,
+        figures: [10, 512, 1_024, 5, 20, 2],
+      });
+  });
+  const rows = async (query: string) => {
+    const { text } = await it.get(`/servers/castle${query}`);
+    t.regex(text, new RegExp(`data-hours="${/\d+/.exec(query)?.[0] ?? 24}"`));
+    const table = text.slice(text.indexOf('data-live="hours"'));
+    return [...table.matchAll(/data-label="Awake">([^<]*)</g)].map(([, awake]) => awake);
+  };
+  t.true((await rows('?hours=1')).length <= 7);
+  t.true((await rows('')).includes('1 h'));
+  t.true((await rows('?hours=168')).length >= 2);
+  const { text } = await it.get('/servers/castle?hours=168');
+  t.regex(text, /href="\/servers\/castle\?hours=1#charts"[\s\S]*hours=168#charts" aria-current/);
+  t.regex((await it.get('/servers/castle?hours=5')).text, /data-hours="24"/);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test.runIf(isHere('chromium'))(
     `the front page with players, charts and alerts is accessible, ${colorScheme}`,
@@ -206,7 +248,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
       );
       await page.locator('[data-figure=players] canvas').waitFor();
       t.is(await page.locator('.charts canvas').count(), 4);
-      await page.getByText('Hourly table').click();
+      await page.getByRole('link', { name: '7 days' }).click();
+      await page.locator('[data-hours="168"] canvas').first().waitFor();
+      await page.getByText('Table', { exact: true }).click();
       await page.locator('td[data-label=Players]').first().waitFor();
       await accessible(t, page);
       t.deepEqual(complaints, []);

@@ -4,11 +4,12 @@ import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { dayStart, monthStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
-import { HOUR_MS } from '../../kernel/units.ts';
 import type { Servers } from '../servers.ts';
 import type { Addresses } from '../api/addresses.ts';
 import { alertsCard } from './alerts.ts';
 import { awakeMsIn } from './awake.ts';
+import { chartsCard, hoursShown } from './charts.ts';
+import { dayCard } from './day.ts';
 import { obstaclesTo } from './obstacles.ts';
 import { type ListEntry, entryHtml } from './list-entry.ts';
 import { addressNotes, agreeToEula, commandForms, eulaCard, face } from './parts.ts';
@@ -20,7 +21,7 @@ import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
 import { fact } from '../../web/panel/parts.ts';
 import { timeTag } from '../../web/panel/time.ts';
-import { causeWords, ramText, spanText } from '../../web/panel/words.ts';
+import { ramText, spanText } from '../../web/panel/words.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import { GetServerUsage } from '../../billing/usage-api.ts';
@@ -87,7 +88,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
   const { id } = server;
   const isOwner = isAtLeast(role, 'owner');
   const [metrics, { entries: incidents }] = await Promise.all([
-    call(GetServerMetrics, { id }),
+    call(GetServerMetrics, { id }, { hours: Math.max(24, hoursShown(request)) }),
     call(ListDiagnostics, { id }),
   ]);
   const asleep = server.state === 'hibernated' ? [{ id, role }] : [];
@@ -101,6 +102,10 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
     players(request),
     settings.listEntry(id),
   ]);
+  const cost =
+    today !== undefined &&
+    !request.isFree &&
+    html`<a href="/servers/${id}/bill">${usdText(Number(today.amountMicros))}</a>`;
   const main = html`${eula}
     <div class="columns">
       <div>
@@ -114,8 +119,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           })}
           ${server.state === 'running' && figures(metrics)}
         </section>
-        ${entryCard(request, entry, settings.addresses.atHome(id))}
-        ${month && today ? usageCard({ month, today, now, request }) : wakesCard(request, machine)}
+        ${entryCard(request, entry, settings.addresses.atHome(id))} ${month && usageCard(month, request)}
       </div>
       <div>
         <section class="card" data-live="players">
@@ -125,19 +129,7 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
         ${alerts} ${factsCard(request)}
       </div>
     </div>
-    <section class="card">
-      <h2>The last 24 hours</h2>
-      <div class="charts" data-charts="${BROWSER_PREFIX}/v1/servers/${id}/metrics" data-keep hidden>
-        ${CHARTS.filter(([figure]) => figure !== 'ticks' || metrics.ticksAvailable).map(
-          ([figure, label]) =>
-            html`<figure>
-              <figcaption>${label} <output></output></figcaption>
-              <div class="plot" data-figure="${figure}" role="img" aria-label="${label}, as in the table below"></div>
-            </figure>`,
-        )}
-      </div>
-      <div data-live="hours">${figuresByHour(metrics.series)}</div>
-    </section>`;
+    ${await dayCard(request, metrics, cost)} ${chartsCard(request, metrics)}`;
   return {
     title: server.name,
     main,
@@ -183,13 +175,6 @@ function entryCard(
   </section>`;
 }
 
-const CHARTS = [
-  ['players', 'Players'],
-  ['ticks', 'Ticks'],
-  ['memory', 'Memory'],
-  ['processor', 'Processor'],
-] as const;
-
 function figures(metrics: ReplyOf<typeof GetServerMetrics>): Html | undefined {
   const { tps, mspt, memUsedMb, memLimitMb, cpuPercent, ticksAvailable } = metrics;
   if (memLimitMb === 0 && tps === 0) return undefined;
@@ -217,25 +202,10 @@ function usageSince({ call, server }: ServerRequest, from: number): Promise<Usag
   return call(GetServerUsage, { id: server.id }, { from: new Date(from).toISOString() });
 }
 
-function usageCard(given: { month: Usage; today: Usage; now: number; request: ServerRequest }): Html {
-  const { month, today, now, request } = given;
+function usageCard(month: Usage, request: ServerRequest): Html {
   return html`<section class="card" data-live="usage">
     <h2>Awake</h2>
-    <dl class="facts">
-      ${fact('Today (UTC)', usedText(today, dayStart(now), request))}
-      ${fact('This month', usedText(month, monthStart(now), request))}
-    </dl>
-    ${
-      today.sessions.length > 0 &&
-      html`<h3>Wakes today</h3>
-        ${wakeList(
-          request,
-          today.sessions.map(({ startedAt, cause }) => ({ at: startedAt, cause })).toReversed(),
-          request.isFree
-            ? allMachine(request)
-            : html`<a href="/servers/${request.server.id}/bill">See all under Bill</a>`,
-        )}`
-    }
+    <dl class="facts">${fact('This month', usedText(month, monthStart(request.now), request))}</dl>
     ${
       month.sessions.length > 0 &&
       html`<h3>Wakes this month</h3>
@@ -243,40 +213,6 @@ function usageCard(given: { month: Usage; today: Usage; now: number; request: Se
     }
   </section>`;
 }
-
-/** Lists wakes without their cost, for readers who do not pay. Uses only the machine's data. */
-function wakesCard(request: ServerRequest, { transitions }: ReplyOf<typeof InspectMachine>): Html | undefined {
-  const from = dayStart(request.now);
-  const wakes = transitions.filter(
-    ({ from: before, to, at }) => to === 'starting' && before !== 'starting' && Date.parse(at ?? '') >= from,
-  );
-  if (wakes.length === 0) return undefined;
-  return html`<section class="card" data-live="usage">
-    <h2>Wakes today</h2>
-    ${wakeList(request, wakes, allMachine(request))}
-  </section>`;
-}
-
-/** The link to all transitions, named after the page that links to them. */
-function allMachine({ server, role }: ServerRequest): Html {
-  const under = isAtLeast(role, 'member') ? 'Audit' : 'Machine';
-  return html`<a href="/servers/${server.id}/machine">See all under ${under}</a>`;
-}
-
-interface Wake {
-  at: string | null;
-  cause: Usage['sessions'][number]['cause'];
-}
-
-/** Lists the newest wakes first. `all`: the link to the others. */
-function wakeList({ principal }: ServerRequest, wakes: readonly Wake[], all: Html): Html {
-  return html`<ul class="plain">
-      ${wakes.slice(0, MOST_WAKES).map(({ at, cause }) => html`<li>${timeTag(at ?? 0)}: ${causeWords(cause, principal)}</li>`)}
-    </ul>
-    ${wakes.length > MOST_WAKES && html`<p>${all}</p>`}`;
-}
-
-const MOST_WAKES = 5;
 
 function usedText({ sessions, amountMicros }: Usage, from: number, { now, isFree }: ServerRequest): Html {
   const cost = !isFree && html` <small>${usdText(Number(amountMicros))}</small>`;
@@ -320,57 +256,4 @@ function wakerOf({ kind, id }: Cause, { userId }: { userId: string }): { key: st
 
 function timesText(count: number): string {
   return count === 1 ? 'once' : `${count} times`;
-}
-
-type Sample = ReplyOf<typeof GetServerMetrics>['series'][number];
-
-/** The charts' data by the hour, for readers who cannot see them or run no script. */
-function figuresByHour(series: readonly Sample[]): Html {
-  const hours = Map.groupBy(series, ({ ts }) => Math.floor(Date.parse(ts) / HOUR_MS) * HOUR_MS);
-  if (hours.size === 0) return html`<p class="soft">No data yet.</p>`;
-  return html`<details>
-    <summary>Hourly table</summary>
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">Hour</th>
-          <th scope="col">Awake</th>
-          <th scope="col">Most players</th>
-          <th scope="col">Ticks</th>
-          <th scope="col">Memory</th>
-          <th scope="col">Processor</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${[...hours].toReversed().map(([hour, samples]) => hourRow(hour, samples))}
-      </tbody>
-    </table>
-  </details>`;
-}
-
-function hourRow(hour: number, samples: readonly Sample[]): Html {
-  const mean = (of: (sample: Sample) => number, isKnown: (value: number) => boolean) => {
-    const known = samples.map(of).filter(isKnown);
-    return known.length === 0 ? undefined : known.reduce((sum, value) => sum + value, 0) / known.length;
-  };
-  const tps = mean(
-    ({ tps }) => tps,
-    (value) => value > 0,
-  );
-  const memory = mean(
-    ({ memUsedMb }) => memUsedMb,
-    (value) => value > 0,
-  );
-  const processor = mean(
-    ({ cpuPercent }) => cpuPercent,
-    (value) => value >= 0,
-  );
-  return html`<tr>
-    <th scope="row">${timeTag(hour)}</th>
-    <td data-label="Awake">${samples.length} min</td>
-    <td data-label="Players">${Math.max(...samples.map(({ players }) => players))}</td>
-    <td data-label="Ticks">${tps === undefined ? '–' : `${tps.toFixed(1)} per s`}</td>
-    <td data-label="Memory">${memory === undefined ? '–' : `${Math.round(memory)} MB`}</td>
-    <td data-label="Processor">${processor === undefined ? '–' : `${Math.round(processor)} %`}</td>
-  </tr>`;
 }

@@ -1,9 +1,12 @@
-/* Charts of a server's usage in the last day, by minute. The table below them has the same figures by hour. */
+/*
+ * Charts of a server's usage in a span of time, with its states as bands behind the lines. The table below them has the
+ * same figures.
+ */
 const HEIGHT = 144;
-const DAY_SECONDS = 86_400;
-const LEAST_SECONDS = 3_600;
-/** Readings come once a minute. Over a longer gap the server slept, and no line is drawn. */
-const GAP_SECONDS = 150;
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
+/** The colours of the bands. Other states are transitions. */
+const BANDS = { running: 'good', hibernated: 'sunken', start_failed: 'bad', install_failed: 'bad' };
 const FIGURES = {
   players: { of: (sample) => sample.players, text: (value) => `${value}`, least: 4 },
   ticks: { of: ({ tps }) => (tps > 0 ? tps : null), text: (value) => `${value.toFixed(1)} per s`, least: 20 },
@@ -20,13 +23,21 @@ const FIGURES = {
 };
 
 const place = document.querySelector('[data-charts]');
+const span = Number(place?.dataset.hours) * HOUR_SECONDS;
+/** Readings come once a minute, or once in ten. Over a longer gap the server slept, and no line is drawn. */
+const step = span > DAY_SECONDS ? 600 : 60;
+/** Difference of the browser's clock from the service's. */
+const aheadMs = Date.now() - Number(document.querySelector('[data-now]')?.dataset.now ?? Date.now());
 const charts = [];
 let samples = [];
+let states = [];
 
 if (place) void load();
 document.addEventListener('dormouse:event', ({ detail: { name, data } }) => {
-  if (name !== 'tick' || !place) return;
-  samples.push({ ...data, ts: data.at });
+  if (!place) return;
+  if (name === 'state' && data.state !== states.at(-1)?.state) states.push({ state: data.state, since: data.at });
+  if (name === 'tick') samples.push({ ...data, ts: data.at });
+  else if (name !== 'state' || place.hidden) return;
   if (place.hidden) drawCharts();
   else draw();
 });
@@ -35,7 +46,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', paint);
 async function load() {
   const answer = await fetch(place.dataset.charts);
   if (!answer.ok) return;
-  ({ series: samples } = await answer.json());
+  ({ series: samples, states } = await answer.json());
   if (samples.length > 0 && place.hidden) drawCharts();
 }
 
@@ -57,19 +68,21 @@ function paint() {
 
 function chart(box) {
   const { text, least } = FIGURES[box.dataset.figure];
-  const now = box.closest('figure').querySelector('output');
+  const output = box.closest('figure').querySelector('output');
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   const axis = { stroke: colour('soft'), grid: { stroke: colour('hair'), width: 1 }, ticks: { show: false } };
   const said = (plot) => {
     const { idx } = plot.cursor;
     const values = plot.data[1];
     const value = values[idx ?? values.length - 1];
-    now.textContent = value === null || value === undefined ? '–' : text(value);
+    output.textContent = value === null || value === undefined ? '–' : text(value);
   };
   return new uPlot(
     {
       width: box.clientWidth,
       height: HEIGHT,
+      // Room for half of the last label.
+      padding: [8, 32, 0, 0],
       legend: { show: false },
       cursor: { sync: { key: 'charts' }, drag: { x: false, y: false }, points: { size: 7 } },
       scales: {
@@ -80,21 +93,21 @@ function chart(box) {
         {
           ...axis,
           size: 26,
-          values: (_, all) =>
-            all.map((at) => new Date(at * 1_000).toLocaleTimeString(undefined, { timeStyle: 'short' })),
+          space: 72,
+          values: (_, all, axisNumber, space, each) => all.map((at) => label(at, each)),
         },
-        { ...axis, size: 46 },
+        { ...axis, size: 54 },
       ],
       series: [
         {},
         {
           stroke: colour('accent'),
           width: 2,
-          fill: colour('sunken'),
+          fill: `${colour('accent')}1c`,
           points: { show: false, filter: alone, size: 4, fill: colour('accent') },
         },
       ],
-      hooks: { setCursor: [said], setData: [said] },
+      hooks: { setCursor: [said], setData: [said], drawClear: [drawBands] },
     },
     [[], []],
     box,
@@ -108,22 +121,45 @@ function alone({ data }) {
   return [...values.keys()].filter((n) => isThere(n) && !isThere(n - 1) && !isThere(n + 1));
 }
 
-/** Returns the last day, or the time since the first reading if that is shorter, but at least an hour. */
+/** Returns the service's time in seconds. */
+function now() {
+  return (Date.now() - aheadMs) / 1_000;
+}
+
+/** Names an instant on the axis: by its time, or by its day if the labels are days apart. */
+function label(at, each) {
+  const style = each < DAY_SECONDS ? { hour: 'numeric', minute: '2-digit' } : { day: 'numeric', month: 'short' };
+  return new Date(at * 1_000).toLocaleString(undefined, style);
+}
+
+/** Draws the states behind everything else. */
+function drawBands(plot) {
+  const { ctx, bbox } = plot;
+  const style = getComputedStyle(document.documentElement);
+  const x = (at) => Math.min(Math.max(plot.valToPos(at, 'x', true), bbox.left), bbox.left + bbox.width);
+  for (const [nth, { state, since }] of states.entries()) {
+    const from = x(Date.parse(since) / 1_000);
+    const to = x(states[nth + 1] ? Date.parse(states[nth + 1].since) / 1_000 : now());
+    const name = BANDS[state] ?? 'warn';
+    ctx.fillStyle = style.getPropertyValue(name === 'sunken' ? '--sunken' : `--${name}-ground`);
+    ctx.fillRect(from, bbox.top, to - from, bbox.height);
+  }
+}
+
+/** Returns the span, or the time since the first known state or reading if that is shorter, but at least an hour. */
 function spanShown() {
-  const now = Date.now() / 1_000;
-  const first = Date.parse(samples[0]?.ts ?? '') / 1_000;
-  const from = Math.min(first - 60, now - LEAST_SECONDS);
-  return [Math.max(now - DAY_SECONDS, Number.isNaN(from) ? 0 : from), now];
+  const first = Math.min(...[samples[0]?.ts, states[0]?.since].filter(Boolean).map((at) => Date.parse(at) / 1_000));
+  return [Math.max(now() - span, Math.min(first - 60, now() - HOUR_SECONDS)), now()];
 }
 
 function draw() {
   const times = [];
   const kept = [];
-  for (const sample of samples.slice(-1_440)) {
+  for (const sample of samples) {
     const at = Date.parse(sample.ts) / 1_000;
     const last = times.at(-1);
-    if (last !== undefined && at - last > GAP_SECONDS) {
-      times.push(last + 60);
+    if (last !== undefined && at - last > 2.5 * step) {
+      times.push(last + step);
       kept.push(undefined);
     }
     times.push(at);

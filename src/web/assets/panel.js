@@ -2,6 +2,14 @@
  * Improves the panel if scripts run: forms work without a new page, times are in the reader's time zone, a button copies
  * an address, and Ctrl K opens a list of servers, pages and actions. The key `/` goes to the command line.
  */
+const TOAST_MS = 8_000;
+/** Messages over the page. Screen readers announce them. */
+const toasts = Object.assign(document.createElement('div'), { className: 'toasts', role: 'status' });
+let leaving;
+document.body.append(toasts);
+toasts.addEventListener('pointerenter', () => clearTimeout(leaving));
+toasts.addEventListener('pointerleave', leaveSoon);
+
 document.addEventListener('submit', (event) => {
   const form = event.target;
   if (!form.matches('form[data-swap]') || event.defaultPrevented) return;
@@ -15,6 +23,7 @@ document.addEventListener('submit', (event) => {
 async function send(form, button) {
   if (form.ariaBusy === 'true') return;
   form.ariaBusy = 'true';
+  toasts.replaceChildren();
   try {
     const body = new URLSearchParams(new FormData(form, button));
     const action = button?.getAttribute('formaction') ?? form.getAttribute('action');
@@ -32,6 +41,7 @@ async function send(form, button) {
     if (!main.querySelector('.confirm[open]')) form.closest('.confirm')?.removeAttribute('open');
     Idiomorph.morph(document.getElementById('main'), main);
     document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+    toast();
     const wrong = document.querySelector('main [aria-invalid=true]');
     const told = wrong ?? document.querySelector('[role=alert], [role=status].note');
     told?.scrollIntoView({ block: 'nearest' });
@@ -48,12 +58,28 @@ addEventListener('pageshow', ({ persisted }) => {
   if (persisted) for (const form of document.querySelectorAll('form[aria-busy=true]')) form.ariaBusy = null;
 });
 
+/** Shows an error over the page until the next form is sent. */
 function say(text) {
   const note = document.createElement('p');
   note.className = 'note bad';
-  note.role = 'alert';
   note.textContent = text;
-  document.getElementById('page')?.prepend(note);
+  clearTimeout(leaving);
+  toasts.replaceChildren(note);
+}
+
+/** Moves the page's success message over the page, so that focus and scroll position stay. */
+function toast() {
+  const note = document.querySelector('main [data-toast]');
+  if (!note) return;
+  note.removeAttribute('role');
+  toasts.replaceChildren(note);
+  leaveSoon();
+}
+
+/** Lets a success message leave, unless the pointer rests on it. */
+function leaveSoon() {
+  clearTimeout(leaving);
+  leaving = setTimeout(() => toasts.querySelector('[data-toast]')?.remove(), TOAST_MS);
 }
 
 document.addEventListener('click', ({ target }) => {
@@ -94,6 +120,7 @@ function copySelected(text) {
 
 document.addEventListener('dormouse:renewed', improve);
 improve();
+toast();
 
 /** Adds what the server can't know: the reader's time zone, and that scripts run. */
 function improve() {

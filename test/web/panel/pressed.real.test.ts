@@ -81,6 +81,31 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
+  'a success message is shown over the page, keeps scroll position and focus, and leaves unless the pointer is on it',
+  async (t) => {
+    const it = await pressed(t, '/servers/castle/players', { fields: { type: 'paper' } });
+    const { page } = it;
+    await page.clock.install();
+    await page.setViewportSize({ width: 390, height: 500 });
+    await page.locator('#operator-name').fill('Alex');
+    const scroll = await page.evaluate('scrollY');
+    await page.locator('#operator-name').press('Enter');
+    const toast = page.locator('[role=status].toasts .note');
+    await toast.waitFor();
+    t.is(await page.locator('main .note.good').count(), 0);
+    t.is(await page.evaluate('document.activeElement.id'), 'operator-name');
+    t.is(await page.evaluate('scrollY'), scroll);
+    await toast.hover();
+    await page.clock.fastForward(10_000);
+    t.true(await toast.isVisible());
+    await page.mouse.move(5, 5);
+    await page.clock.fastForward(10_000);
+    await toast.waitFor({ state: 'detached' });
+    await it.stayed();
+  },
+);
+
+test.runIf(isHere('chromium'))(
   'the players page edits whitelist, operators and bans, and a refused field keeps the focus and its text',
   async (t) => {
     const it = await pressed(t, '/servers/castle/players', { fields: { type: 'paper' } });
