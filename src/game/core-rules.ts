@@ -1,4 +1,4 @@
-import { SANDBOX } from './cores.ts';
+import { SANDBOX, isProxy, softwareName } from './cores.ts';
 import type { TrustedWithCode } from '../engines/process/confined.ts';
 import { type RefusalWords, StatusError } from '../kernel/status.ts';
 
@@ -7,7 +7,10 @@ import { type RefusalWords, StatusError } from '../kernel/status.ts';
  * owner. If games are processes, that code runs directly on the machine.
  */
 export interface CoreRules {
-  /** Throws PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED if the server must not run its owner's code here. */
+  /**
+   * Throws PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED if the server must not run its owner's code here, or
+   * FAILED_PRECONDITION CORE_UNAVAILABLE if its core does not run in containers.
+   */
   require(row: { accountId: string; type: string }): Promise<void>;
   /**
    * Throws PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED if the caller must not write files that an operator's server
@@ -18,13 +21,21 @@ export interface CoreRules {
   operatorsWriteAlone: boolean;
 }
 
-/** `isOperatorAccount` is called each time, because the answer can change. */
+/**
+ * `isOperatorAccount` is called each time, because the answer can change. `inContainers`: whether games run in the
+ * game image, which contains no proxies (itzg/mc-proxy is another image, with other folders and ports).
+ */
 export function createCoreRules(
   trusted: TrustedWithCode,
   isOperatorAccount: (accountId: string) => Promise<boolean>,
+  inContainers = false,
 ): CoreRules {
   return {
     async require({ accountId, type }) {
+      if (inContainers && isProxy(type)) {
+        const sentence = `${softwareName(type)} is not available in containers: the game image does not contain it. ${ELSEWHERE}`;
+        throw new StatusError('FAILED_PRECONDITION', 'CORE_UNAVAILABLE', sentence, { metadata: { type }, words: WORDS });
+      }
       if (type === SANDBOX || trusted === 'everybody') return;
       const isOperator = await isOperatorAccount(accountId);
       if (trusted === 'operators' && isOperator) return;
@@ -52,6 +63,7 @@ const WORDS: RefusalWords = {
     others: 'ask its owner to choose another',
   },
 };
+const ELSEWHERE = 'Run it outside Dormouse and choose the front `external`, or use ENGINE=process.';
 const OPERATORS_ONLY =
   'Servers of this type run code from their owners. Games run directly on the machine here, so only operators can ' +
   'have them. Choose the type sandbox, or ask the operator to use the Docker engine.';
