@@ -1,9 +1,11 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isGone, textIfThere } from '../jail/if-there.ts';
+import { type Jail, openJail } from '../jail/jail.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
+import { MIB } from '../kernel/units.ts';
 import { VELOCITY, foldersIn } from './cores.ts';
 import { compareVersions } from './minecraft-version.ts';
-import { readPlain, writePlain } from './plain-files.ts';
+import { notPlain, readPlain } from './plain-files.ts';
 import type { OwnerSettings } from './settings.ts';
 
 /** A private backend, as its front reaches it. */
@@ -53,29 +55,45 @@ export async function writeNetworkFiles(
   network: Network | undefined,
   owner?: FileOwner,
 ): Promise<void> {
-  const edit = async (name: string, change: (text: string) => string) => {
-    const was = await readPlain(join(root, name));
-    const text = change(was);
-    if (text !== was) await writePlain(join(root, name), text, owner);
-  };
+  const settings = paperSettings(row);
+  const noted = settings && network === undefined ? await readPlain(join(root, NOTE)) : '';
+  if (row.type !== VELOCITY && (settings === undefined || (network === undefined && noted === ''))) return;
+  await using jail = await openJail(root, { owner, secrets: 'open' });
   if (row.type === VELOCITY) {
     const { secret = '', backends = [] } = network ?? {};
-    await edit('velocity.toml', (text) => velocityToml(text, backends));
-    await edit(SECRET_FILE, (text) => (backends.length > 0 || text.trim() === '' ? secret : text));
-    return;
-  }
-  const settings = paperSettings(row);
-  if (settings === undefined) return;
-  const { file, path } = settings;
-  if (network !== undefined) {
+    await edit(jail, 'velocity.toml', (text) => velocityToml(text, backends));
+    await edit(jail, SECRET_FILE, (text) => (backends.length > 0 || text.trim() === '' ? secret : text));
+  } else if (settings && network) {
     // Written first, so that a crash in between leaves no forwarding that stays on.
-    await edit(NOTE, () => network.secret);
-    return await edit(file, (text) => paperYaml(text, path, network.secret));
+    await edit(jail, NOTE, () => network.secret);
+    if (settings.file.startsWith('config/') && !(await isThere(jail, 'config'))) await jail.mkdir('config');
+    await edit(jail, settings.file, (text) => paperYaml(text, settings.path, network.secret));
+  } else if (settings) {
+    const off = (text: string) => setYaml(text, [...settings.path, 'enabled'], 'false');
+    if (await isThere(jail, settings.file))
+      await edit(jail, settings.file, (text) => (text.includes(noted) ? off(text) : text));
+    await jail.remove(NOTE);
   }
-  const noted = await readPlain(join(root, NOTE));
-  if (noted === '') return;
-  await edit(file, (text) => (text.includes(noted) ? setYaml(text, [...path, 'enabled'], 'false') : text));
-  await rm(join(root, NOTE), { force: true });
+}
+
+/** Changes a text in place. A game may have put a link or a large file there: rejects with EngineError or StatusError. */
+async function edit(jail: Jail, path: string, change: (text: string) => string): Promise<void> {
+  const was = await textIfThere(jail, path, MIB);
+  if (was === undefined && (await isThere(jail, path))) throw notPlain(path);
+  const text = change(was ?? '');
+  if (text === was) return;
+  await using file = await jail.replace(path, { mode: 0o640 });
+  await file.write(Buffer.from(text));
+  await file.commit();
+}
+
+async function isThere(jail: Jail, path: string): Promise<boolean> {
+  try {
+    return Boolean(await jail.stat(path));
+  } catch (error) {
+    if (isGone(error)) return false;
+    throw error;
+  }
 }
 
 /** Returns Paper's settings for players that Velocity forwards, below `path`. */
@@ -107,7 +125,9 @@ export function setYaml(text: string, path: readonly string[], value: string): s
     }
     const head = keyAt(at)?.[0] ?? '';
     const rest = (lines[at] ?? '').slice(head.length);
-    const comment = /(?:^|\s)#.*$/.exec(rest)?.[0] ?? '';
+    // The blank before the comment. A quoted scalar may contain such a text itself.
+    const blank = /^\s*["']/.test(rest) ? scan(rest, OUTSIDE).end - 1 : rest.search(/[ \t]#/);
+    const comment = blank >= 0 && rest[blank + 1] === '#' ? rest.slice(blank) : '';
     if (isLeaf) lines[at] = `${head} ${value}${comment}`;
     else if (rest.slice(0, rest.length - comment.length).trim() !== '') lines[at] = `${head}${comment}`;
     from = at + 1;
@@ -153,7 +173,7 @@ export function velocityToml(text: string, backends: readonly Backend[]): string
 function stringsIn(value: string): string[] {
   const uncommented = value
     .split('\n')
-    .map((line) => line.slice(0, scan(line, { depth: 0, quote: '' }).end))
+    .map((line) => line.slice(0, scan(line, OUTSIDE).end))
     .join('\n');
   return [...uncommented.matchAll(/"([^"\n]*)"|'([^'\n]*)'/g)].map(([, one = '', other = '']) => one || other);
 }
@@ -170,6 +190,8 @@ interface Inside {
   depth: number;
   quote: string;
 }
+
+const OUTSIDE: Inside = { depth: 0, quote: '' };
 
 /** Reads a line. `end`: where its comment begins. */
 function scan(line: string, { depth, quote }: Inside): Inside & { end: number } {
@@ -203,7 +225,7 @@ class Toml {
 
   constructor(text: string) {
     this.#eol = text.includes('\r\n') ? '\r\n' : '\n';
-    let inside: Inside = { depth: 0, quote: '' };
+    let inside = OUTSIDE;
     let table = '';
     for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
       const last = this.#statements.at(-1);
@@ -239,7 +261,8 @@ class Toml {
   add(table: string): void {
     if (this.#statements.some((each) => each.table === table)) return;
     this.#endLine();
-    this.#statements.push({ table, key: '', text: `${this.#eol}[${table}]${this.#eol}` });
+    const lines = [this.#eol, `[${table}]${this.#eol}`];
+    this.#statements.push(...lines.map((text) => ({ table, key: '', text })));
   }
 
   /** Sets an entry, with its line's comment. A new one comes after the others of its table, with `comment`. */
@@ -249,7 +272,7 @@ class Toml {
       const head = ENTRY.exec(found.text)?.[0] ?? '';
       const last = found.text.trimEnd().split('\n').at(-1) ?? '';
       const isOneLine = last.length === found.text.trimEnd().length;
-      const rest = isOneLine ? last.slice(scan(last, { depth: 0, quote: '' }).end) : '';
+      const rest = isOneLine ? last.slice(scan(last, OUTSIDE).end) : '';
       found.text = `${head}${value}${rest && ` ${rest}`}${this.#eol}`;
       return;
     }
