@@ -116,7 +116,11 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const passwordOf = (serverId: string) => passwords.of(serverId);
   const typed = gameConsoles(outside.typed, passwordOf);
   const { trusted, canGet } = outside;
-  const cores = createCoreRules(trusted, (accountId) => isOperatorAccount(store, accountId), outside.containerOf !== undefined);
+  const cores = createCoreRules(
+    trusted,
+    (accountId) => isOperatorAccount(store, accountId),
+    outside.containerOf !== undefined,
+  );
   const accessChanges = createAccessChanges();
   const { onAccount, firstRunFile } = options;
   const surroundings = { accessChanges, onAccount, firstRunFile };

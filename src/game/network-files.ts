@@ -31,13 +31,8 @@ const SECRET_FILE = 'forwarding.secret';
 /** Where Velocity listens. The engine sets the port of each run. */
 const BIND = '127.0.0.1:25565';
 
-/** Returns whether this service sets up a backend of this software: Paper and its forks, from 1.13. */
-export function readsForwarding(row: Row): boolean {
-  return paperSettings(row) !== undefined;
-}
-
-/** Returns the file and the path of Paper's settings for Velocity, which forwards players to 1.13 and newer. */
-function paperSettings({ type, version }: Row): { file: string; path: string[] } | undefined {
+/** Returns the file and the path of Paper's settings for Velocity, from 1.13; undefined for other software. */
+export function paperSettings({ type, version }: Row): { file: string; path: string[] } | undefined {
   const isPaper = foldersIn(type).some(({ loaders }) => loaders.includes('paper') || loaders.includes('folia'));
   if (!isPaper || (compareVersions(version, '1.13') ?? 0) < 0) return undefined;
   return (compareVersions(version, '1.19') ?? 0) < 0
@@ -70,17 +65,17 @@ export async function writeNetworkFiles(
     await edit(jail, settings.file, (text) => paperYaml(text, settings.path, network.secret));
   } else if (settings) {
     const off = (text: string) => setYaml(text, [...settings.path, 'enabled'], 'false');
-    if (await isThere(jail, settings.file))
-      await edit(jail, settings.file, (text) => (text.includes(noted) ? off(text) : text));
+    await edit(jail, settings.file, (text) => (text.includes(noted) ? off(text) : text));
     await jail.remove(NOTE);
   }
 }
 
 /** Changes a text in place. A game may have put a link or a large file there: rejects with EngineError or StatusError. */
 async function edit(jail: Jail, path: string, change: (text: string) => string): Promise<void> {
-  const was = await textIfThere(jail, path, MIB);
-  if (was === undefined && (await isThere(jail, path))) throw notPlain(path);
-  const text = change(was ?? '');
+  const found = await textIfThere(jail, path, MIB);
+  if (found === undefined && (await isThere(jail, path))) throw notPlain(path);
+  const was = found ?? '';
+  const text = change(was);
   if (text === was) return;
   await using file = await jail.replace(path, { mode: 0o640 });
   await file.write(Buffer.from(text));
@@ -106,8 +101,7 @@ const YAML_KEY = /^( *)(?:([\w-]{1,64})|'([\w-]{1,64})'|"([\w-]{1,64})"):(?=[ \t
 
 /** Sets a scalar in block mappings of YAML, the form in which games write them. Missing mappings are added. */
 export function setYaml(text: string, path: readonly string[], value: string): string {
-  const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const lines = text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/);
+  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
   const keyAt = (at: number) => YAML_KEY.exec(lines[at] ?? '') ?? undefined;
   const nameAt = (at: number) => keyAt(at)?.slice(2).find(Boolean);
   const indentAt = (at: number) => (lines[at] ?? '').search(/[^ ]/);
@@ -139,7 +133,7 @@ export function setYaml(text: string, path: readonly string[], value: string): s
     while (child < to && isBlank(child)) child += 1;
     indent = child < to ? indentAt(child) : indent + 2;
   }
-  return `${lines.join(eol)}${eol}`;
+  return `${lines.join('\n')}\n`;
 }
 
 /** Marks the lines of servers that this service has added. */
@@ -160,22 +154,22 @@ export function velocityToml(text: string, backends: readonly Backend[]): string
   const known = new Set(backends.map(({ name }) => name));
   toml.remove('servers', ({ key, text: line }) => line.trimEnd().endsWith(MARK) && !known.has(key));
   for (const { name, address } of backends) toml.set('servers', name, `"${address}"`, MARK);
-  const names = toml.keys('servers').filter((name) => name !== 'try');
-  const was = stringsIn(toml.get('servers', 'try') ?? '');
-  const kept = was.filter((name) => names.includes(name));
+  const listed = Map.groupBy(toml.entries('servers'), ({ key }) => key);
+  const was = listed.get('try')?.[0]?.text;
+  listed.delete('try');
+  const names = stringsIn(was ?? '');
+  const kept = names.filter((name) => listed.has(name));
   const tried = kept.length > 0 ? kept : backends.map(({ name }) => name);
   // Velocity refuses to start if it does not know one of them.
-  if (tried.join() !== was.join() || toml.get('servers', 'try') === undefined)
+  if (was === undefined || tried.join() !== names.join())
     toml.set('servers', 'try', `[${tried.map((name) => `"${name}"`).join(', ')}]`);
   return toml.text();
 }
 
-function stringsIn(value: string): string[] {
-  const uncommented = value
-    .split('\n')
-    .map((line) => line.slice(0, scan(line, OUTSIDE).end))
-    .join('\n');
-  return [...uncommented.matchAll(/"([^"\n]*)"|'([^'\n]*)'/g)].map(([, one = '', other = '']) => one || other);
+/** Returns the strings in an array, without those in comments. */
+function stringsIn(array: string): string[] {
+  const found = array.matchAll(/#[^\n]*|"([^"\n]*)"|'([^'\n]*)'/g);
+  return [...found].map(([, one, other]) => one ?? other).filter((each) => each !== undefined);
 }
 
 /** Lines of a TOML file that belong together: a header, an entry, or neither. */
@@ -221,13 +215,11 @@ const ENTRY = /^[ \t]*(?:([\w-]+)|"([^"]*)"|'([^']*)')[ \t]*=[ \t]*/;
 /** Edits entries of a TOML file, and leaves everything else as it is. */
 class Toml {
   #statements: Statement[] = [];
-  readonly #eol: string;
 
   constructor(text: string) {
-    this.#eol = text.includes('\r\n') ? '\r\n' : '\n';
     let inside = OUTSIDE;
     let table = '';
-    for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
+    for (const line of (text.endsWith('\n') ? text : `${text}\n`).match(/[^\n]*\n/g) ?? []) {
       const last = this.#statements.at(-1);
       const isContinued = inside.depth > 0 || inside.quote !== '';
       inside = scan(line.trimEnd(), inside);
@@ -244,13 +236,8 @@ class Toml {
     return this.#statements.map(({ text }) => text).join('');
   }
 
-  keys(table: string): string[] {
-    return this.#statements.filter((each) => each.table === table && each.key !== '').map(({ key }) => key);
-  }
-
-  /** Returns the value as written, with comments. */
-  get(table: string, key: string): string | undefined {
-    return this.#find(table, key)?.text.replace(ENTRY, '');
+  entries(table: string): Statement[] {
+    return this.#statements.filter((each) => each.table === table && each.key !== '');
   }
 
   remove(table: string, isGone: (statement: Statement) => boolean): void {
@@ -260,35 +247,22 @@ class Toml {
   /** Adds a table at the end unless it exists. */
   add(table: string): void {
     if (this.#statements.some((each) => each.table === table)) return;
-    this.#endLine();
-    const lines = [this.#eol, `[${table}]${this.#eol}`];
-    this.#statements.push(...lines.map((text) => ({ table, key: '', text })));
+    for (const text of ['\n', `[${table}]\n`]) this.#statements.push({ table, key: '', text });
   }
 
   /** Sets an entry, with its line's comment. A new one comes after the others of its table, with `comment`. */
   set(table: string, key: string, value: string, comment = ''): void {
-    const found = this.#find(table, key);
+    const found = this.entries(table).find((each) => each.key === key);
     if (found) {
       const head = ENTRY.exec(found.text)?.[0] ?? '';
-      const last = found.text.trimEnd().split('\n').at(-1) ?? '';
-      const isOneLine = last.length === found.text.trimEnd().length;
-      const rest = isOneLine ? last.slice(scan(last, OUTSIDE).end) : '';
-      found.text = `${head}${value}${rest && ` ${rest}`}${this.#eol}`;
+      const was = found.text.trimEnd();
+      const rest = was.includes('\n') ? '' : was.slice(scan(was, OUTSIDE).end);
+      found.text = `${head}${value}${rest && ` ${rest}`}\n`;
       return;
     }
-    this.#endLine();
     const isOfTable = (each: Statement) => each.table === table && (each.key !== '' || HEADER.test(each.text));
     const at = this.#statements.findLastIndex(isOfTable) + 1;
-    const text = `${key} = ${value}${comment && ` ${comment}`}${this.#eol}`;
+    const text = `${key} = ${value}${comment && ` ${comment}`}\n`;
     this.#statements.splice(at, 0, { table, key, text });
-  }
-
-  #find(table: string, key: string): Statement | undefined {
-    return this.#statements.find((each) => each.table === table && each.key === key);
-  }
-
-  #endLine(): void {
-    const last = this.#statements.at(-1);
-    if (last && !last.text.endsWith('\n')) last.text += this.#eol;
   }
 }

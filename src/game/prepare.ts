@@ -9,20 +9,15 @@ import { type Network, writeNetworkFiles } from './network-files.ts';
 import { readPlain, writePlain } from './plain-files.ts';
 import { acceptEula, writeProperties } from './properties/properties.ts';
 
-/** The inputs of a boot's preparation besides the row. */
-interface Boot extends Pick<GameSettings, 'rconPassword' | 'eulaAccepted'> {
-  /** The server's place in a network; absent without one. */
-  network?: Network | undefined;
-}
-
-/**
- * Prepares the data root for a boot: the folder, the EULA if it is accepted, the properties, the files of a network.
- * Idempotent.
- */
+/** Prepares the data root for a boot: the folder, the accepted EULA, the properties, a network's files. Idempotent. */
 export async function prepareDataRoot(
   dataDir: string,
   row: GameRow,
-  { rconPassword, eulaAccepted, network }: Boot,
+  {
+    rconPassword,
+    eulaAccepted,
+    network,
+  }: Pick<GameSettings, 'rconPassword' | 'eulaAccepted'> & { network?: Network | undefined },
   owner?: FileOwner,
 ): Promise<void> {
   const root = dataRoot(dataDir, row.id);

@@ -43,7 +43,8 @@ async function networkPage(request: ServerRequest): Promise<Page> {
     ${
       network &&
       html`<p>
-        ${isOurs ? 'The front sets this address at its next start:' : 'Set this address in the front:'} <code>${network.address}</code>
+        ${isOurs ? 'The front sets this address at its next start:' : 'Set this address in the front:'}
+        <code>${network.address}</code>
         ${copyButton(network.address, 'the address for the front')}
       </p>`
     }

@@ -1,5 +1,5 @@
 import { VELOCITY } from '../game/cores.ts';
-import { type Network, readsForwarding } from '../game/network-files.ts';
+import { type Network, paperSettings } from '../game/network-files.ts';
 import { hostAndPort } from '../kernel/address.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store } from '../store/store.ts';
@@ -23,7 +23,7 @@ export function createNetworkOf(store: Store, secret: Secret, networkHost: strin
       }));
       return { secret: secretOf(row), backends };
     }
-    if (row.networkPort === null || !readsForwarding(row)) return undefined;
+    if (row.networkPort === null || paperSettings(row) === undefined) return undefined;
     const front = await getServer(store, row.networkFront);
     if (front?.type !== VELOCITY || front.accountId !== row.accountId) return undefined;
     return { secret: secretOf(front) };

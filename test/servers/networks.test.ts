@@ -20,7 +20,8 @@ async function boots(w: World, id: string): Promise<(path: string) => Promise<st
 }
 
 test('a front and its backends share one secret, and each start keeps their files in step', async (t) => {
-  const w = await world(t);
+  const w = await api(t);
+  await w.stranger();
   await w.create('front', VELOCITY);
   await w.create('castle', { ...PAPER, ...BEHIND, createdAt: 1 });
   await w.create('hall', { ...PAPER, networkFront: 'front', networkPort: 25_701, createdAt: 2 });

@@ -284,8 +284,7 @@ class ProcessDriver implements Driver<Run> {
         continue;
       }
       try {
-        const isJavaGame = spec.core !== 'sandbox' && !isProxy(spec);
-        if (isJavaGame) await writePorts(spec.dataDir, claimed, this.#confinement.user);
+        if (spec.core !== 'sandbox' && !isProxy(spec)) await writePorts(spec.dataDir, claimed, this.#confinement.user);
         const port = isProxy(spec) ? ['--port', String(claimed.gamePort)] : [];
         const run = { ...command, args: [...command.args, ...port] };
         // The sandbox core has its own console.

@@ -68,7 +68,9 @@ export function coresFor(releases: readonly string[]): { type: string; versions:
 
 function versionsOf(type: string, releases: readonly string[]): string[] {
   if (type === SANDBOX) return sandboxVersions();
-  return coreOf(type)?.proxyVersions?.slice() ?? releases.filter((version) => missingCore({ type, version }) === undefined);
+  return (
+    coreOf(type)?.proxyVersions?.slice() ?? releases.filter((version) => missingCore({ type, version }) === undefined)
+  );
 }
 
 export const catalogueOperations = (catalogue: Catalogue, cores: CoreRules, canGet: CanGet): readonly Served[] => [

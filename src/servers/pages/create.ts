@@ -134,18 +134,10 @@ function versionField(filled: Filling, { template, software, versions }: Asked):
   return choiceField(filled, {
     name: 'version',
     label: 'Version',
-    hint: isProxy(software)
-      ? `Of ${softwareName(software)}. Players can join with any version of Minecraft that it supports.`
-      : 'Must match your players’ Minecraft version.',
+    hint: isProxy(software) ? 'Of the proxy itself.' : 'Must match your players’ Minecraft version.',
     value: template?.version ?? versions[0] ?? '',
     options: versions.map((version) => [version, version]),
   });
-}
-
-function kindOf(software: string): keyof typeof DEFAULT_RAM_MB {
-  if (software === 'sandbox') return 'sandbox';
-  if (isProxy(software)) return 'proxy';
-  return MOD_LOADERS.includes(software) ? 'mods' : 'plain';
 }
 
 function ramField(
@@ -153,7 +145,8 @@ function ramField(
   { template, software }: Asked,
   { mostMb, perGbHourMicros }: { mostMb: number; perGbHourMicros: number },
 ): Html {
-  const kind = kindOf(software);
+  const game = MOD_LOADERS.includes(software) ? 'mods' : 'plain';
+  const kind = software === 'sandbox' ? 'sandbox' : isProxy(software) ? 'proxy' : game;
   const usual = template?.ramMb ?? DEFAULT_RAM_MB[kind];
   const sizes = [...new Set([...sizesBetween(LEAST_MB, mostMb), usual])]
     .toSorted((a, b) => a - b)

@@ -60,7 +60,7 @@ const TABS: readonly Tab[] = [
 ];
 
 /** Pages about worlds, mods and lists of players, which the proxy in front of a network does not have. */
-const OF_GAMES: readonly string[] = ['/players', '/mods', '/worlds'];
+const OF_GAMES = new Set(['/players', '/mods', '/worlds']);
 
 /** Returns whether servers have such a page; '' is the main page. */
 export function isServerTab(path: string): boolean {
@@ -115,7 +115,7 @@ function sidePages(
     paths.has(path) &&
     isAtLeast(role, least) &&
     !(path === '/machine' && !hasMachine) &&
-    !(server.type === 'velocity' && OF_GAMES.includes(path));
+    !(server.type === 'velocity' && OF_GAMES.has(path));
   const isCurrent = (path: string): boolean =>
     isIn(here, top, path) || (path === '/audit' && !hasMachine && isIn(here, top, '/machine'));
   const groups = Map.groupBy(TABS.filter(isShown), ([group]) => group);
