@@ -17,7 +17,7 @@ export interface Backend {
 
 /** A server's place in a network of this service. */
 export interface Network {
-  /** What the front and its backends share. */
+  /** The forwarding secret that the front and its backends share. */
   secret: string;
   /** For the front, oldest first; absent for a backend. */
   backends?: readonly Backend[];
