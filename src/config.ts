@@ -376,7 +376,12 @@ export const settings = {
     'Service that looks up accounts by name.',
   ),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
-  paperUrl: setting('PAPER_URL', kind.webUrl, 'https://fill.papermc.io', 'Download service of Paper and Folia.'),
+  paperUrl: setting(
+    'PAPER_URL',
+    kind.webUrl,
+    'https://fill.papermc.io',
+    'Download service of Paper, Folia and Velocity.',
+  ),
   purpurUrl: setting('PURPUR_URL', kind.webUrl, 'https://api.purpurmc.org', 'Download service of Purpur.'),
   leafUrl: setting('LEAF_URL', kind.webUrl, 'https://api.leafmc.one', 'Download service of Leaf.'),
   pufferfishUrl: setting('PUFFERFISH_URL', kind.webUrl, 'https://ci.pufferfish.host', 'Jenkins of Pufferfish.'),

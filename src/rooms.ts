@@ -57,6 +57,7 @@ import { createServeServer } from './servers/api/operation.ts';
 import { createServerView } from './servers/api/view.ts';
 import { SOFTWARE_OF, WAKES_AND_INSTALLS, type WakeRule, readFirst, requireEngine } from './servers/wake-checks.ts';
 import { openEffects, openServers, serverFeature } from './servers/open.ts';
+import { createNetworkOf } from './servers/networks.ts';
 import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import type { ServerRow } from './servers/rows.ts';
@@ -115,7 +116,11 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
   const passwordOf = (serverId: string) => passwords.of(serverId);
   const typed = gameConsoles(outside.typed, passwordOf);
   const { trusted, canGet } = outside;
-  const cores = createCoreRules(trusted, (accountId) => isOperatorAccount(store, accountId));
+  const cores = createCoreRules(
+    trusted,
+    (accountId) => isOperatorAccount(store, accountId),
+    outside.containerOf !== undefined,
+  );
   const accessChanges = createAccessChanges();
   const { onAccount, firstRunFile } = options;
   const surroundings = { accessChanges, onAccount, firstRunFile };
@@ -198,6 +203,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
       capacity,
       eula,
       mayRun,
+      networkOf: createNetworkOf(store, secret, settings.networkHost),
       maintain: backupRoom.maintain,
       erasers: [
         (id) => mods.end(id),

@@ -9,7 +9,7 @@ import {
 } from '../engines/engine.ts';
 import { heapMb } from '../engines/java-heap.ts';
 import { ownFlags, presetFlags } from '../engines/jvm-options.ts';
-import { CORES, CUSTOM, SANDBOX, arclightLoader, coreOf, isBukkit, isForge } from './cores.ts';
+import { CORES, CUSTOM, SANDBOX, arclightLoader, coreOf, isBukkit, isForge, isProxy } from './cores.ts';
 import { buildEnv, isOneJar } from './installed-build.ts';
 import { compareVersions } from './minecraft-version.ts';
 import { modpackEnv } from './modpack-env.ts';
@@ -153,11 +153,12 @@ function concrete(version: string): string {
 /**
  * Returns the best Java for a version of the game: 8 up to 1.16 (16 for Paper's last 1.16.5), 17 up to 1.20.4, 21 up to
  * 1.21, 25 from 26.1, according to Mojang's version data. Weekly snapshots are decided by year. 21 for an unknown or
- * empty version.
+ * empty version, and for proxies.
  */
 function javaFor(version: string, core: string): number {
   const week = /^(\d\d)w\d\d/.exec(version);
   if (week) return javaOfYear(Number(week[1]));
+  if (isProxy(core)) return 21;
   const [major = NaN, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
   if (version === '' || Number.isNaN(major)) return 21;
   if (major > 1) return 25;
@@ -173,7 +174,7 @@ function javaFor(version: string, core: string): number {
  */
 export function javaRange(version: string, core: string): JavaRange {
   const isUpTo = (last: string) => (compareVersions(version, last) ?? 1) <= 0;
-  const least = javaFor(version, 'vanilla');
+  const least = javaFor(version, isProxy(core) ? core : 'vanilla');
   if (isForge(core) && isUpTo('1.12.2')) return { least, most: 8 };
   if (isForge(core) && isUpTo('1.16.5')) return { least, most: 15 };
   if (isBukkit(core) && isUpTo('1.16.5')) return { least, most: 16 };

@@ -1,4 +1,4 @@
-import { SANDBOX } from './cores.ts';
+import { SANDBOX, isProxy } from './cores.ts';
 import type { TrustedWithCode } from '../engines/process/confined.ts';
 import { type RefusalWords, StatusError } from '../kernel/status.ts';
 
@@ -7,7 +7,7 @@ import { type RefusalWords, StatusError } from '../kernel/status.ts';
  * owner. If games are processes, that code runs directly on the machine.
  */
 export interface CoreRules {
-  /** Throws PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED if the server must not run its owner's code here. */
+  /** Throws UPLOADED_CODE_NOT_ALLOWED if its owner's code must not run here, CORE_UNAVAILABLE if its core cannot. */
   require(row: { accountId: string; type: string }): Promise<void>;
   /**
    * Throws PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED if the caller must not write files that an operator's server
@@ -18,13 +18,16 @@ export interface CoreRules {
   operatorsWriteAlone: boolean;
 }
 
-/** `isOperatorAccount` is called each time, because the answer can change. */
+/** `isOperatorAccount` is called each time, because the answer can change. The image of `inContainers` has no proxies. */
 export function createCoreRules(
   trusted: TrustedWithCode,
   isOperatorAccount: (accountId: string) => Promise<boolean>,
+  inContainers = false,
 ): CoreRules {
   return {
     async require({ accountId, type }) {
+      if (inContainers && isProxy(type))
+        throw new StatusError('FAILED_PRECONDITION', 'CORE_UNAVAILABLE', NO_PROXIES, { words: WORDS });
       if (type === SANDBOX || trusted === 'everybody') return;
       const isOperator = await isOperatorAccount(accountId);
       if (trusted === 'operators' && isOperator) return;
@@ -52,6 +55,9 @@ const WORDS: RefusalWords = {
     others: 'ask its owner to choose another',
   },
 };
+const NO_PROXIES =
+  'Velocity is not available in containers: the game image does not contain it. Run it outside Dormouse and choose the ' +
+  'front `external`, or use ENGINE=process.';
 const OPERATORS_ONLY =
   'Servers of this type run code from their owners. Games run directly on the machine here, so only operators can ' +
   'have them. Choose the type sandbox, or ask the operator to use the Docker engine.';

@@ -33,6 +33,8 @@ interface Core {
   isOneJar?: true;
   /** Its 1.16.5 runs on Java 16. Other cores need Java 8 there. */
   runs1165OnJava16?: true;
+  /** It forwards players to other servers. Its versions are its own, so these are offered, newest first. */
+  proxyVersions?: readonly string[];
   /** The console commands that report ticks. Absent: the game's `tick query`, if it has that. */
   tickCommands?: string[];
 }
@@ -180,6 +182,13 @@ const TABLE = {
     folders: (version) => [mods(arclightLoader(version)), plugins(...BUKKIT)],
   },
   ketting: { name: 'Ketting', about: 'Forge mods and plugins in one.', first: '1.20.1', folders: hybrid },
+  velocity: {
+    name: 'Velocity',
+    about: 'A proxy in front of your other servers: one address, and players change servers in the game.',
+    pin: jar('velocity', 'VELOCITY_BUILD_ID'),
+    proxyVersions: ['3.4.0-SNAPSHOT', '3.3.0-SNAPSHOT'],
+    tickCommands: [],
+  },
   custom: { name: 'Own server.jar', about: 'Any server that you upload.' },
 } satisfies Record<string, Core>;
 
@@ -191,6 +200,14 @@ export const SANDBOX = 'sandbox';
 
 /** A core uploaded by its owner as `server.jar`. */
 export const CUSTOM = 'custom';
+
+/** The core that is the front of a network. */
+export const VELOCITY = 'velocity';
+
+/** Reports whether a core is a proxy: no world, no `server.properties`, no EULA, and versions of its own. */
+export function isProxy(type: string): boolean {
+  return coreOf(type)?.proxyVersions !== undefined;
+}
 
 /** Returns a core's row; undefined for an unknown type. */
 export function coreOf(type: string): Core | undefined {

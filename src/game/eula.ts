@@ -1,4 +1,4 @@
-import { SANDBOX } from './cores.ts';
+import { SANDBOX, isProxy } from './cores.ts';
 
 /**
  * Address of Mojang's End User Licence Agreement for Minecraft. It has no version numbers: an acceptance has a date.
@@ -7,5 +7,5 @@ export const EULA_URL = 'https://aka.ms/MinecraftEULA';
 
 /** Whether this software is Mojang's or derived from it, so that the EULA must be accepted before it runs. */
 export function needsEula(type: string): boolean {
-  return type !== SANDBOX;
+  return type !== SANDBOX && !isProxy(type);
 }

@@ -1,4 +1,4 @@
-import { SANDBOX } from './cores.ts';
+import { SANDBOX, isProxy } from './cores.ts';
 import { MANAGEMENT_PORT } from '../engines/engine.ts';
 import { createHmac } from 'node:crypto';
 import { compareVersions } from './minecraft-version.ts';
@@ -16,7 +16,7 @@ export type ManagedRow = Pick<OwnerSettings, 'type' | 'version'>;
  */
 export function hasManagement({ type, version }: ManagedRow): boolean {
   if (version === '') return type === SANDBOX;
-  return (compareVersions(version, SINCE) ?? -1) >= 0;
+  return !isProxy(type) && (compareVersions(version, SINCE) ?? -1) >= 0;
 }
 
 /**

@@ -2,6 +2,9 @@
 export const MINECRAFT_VERSION =
   /^(?:\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-(?:pre|rc|snapshot)-?\d{1,3})?|\d{2}w\d{2}[a-z])$/;
 
+/** A version of a proxy such as Velocity: `3.4.0-SNAPSHOT`. */
+export const PROXY_VERSION = /^\d{1,3}\.\d{1,3}\.\d{1,3}(?:-SNAPSHOT)?$/;
+
 /**
  * Compares two releases numerically (`1.9` before `1.21.4` before `26.1`). Returns a negative number, zero or a
  * positive number. A pre-release or candidate counts as its release. Undefined unless both are releases; weekly

@@ -52,7 +52,8 @@ export function writePlain(path: string, text: string, owner?: FileOwner): Promi
   return writeAtomic(path, text, { mode: 0o640, owner });
 }
 
-function notPlain(path: string, cause?: Error): EngineError {
+/** Returns the EngineError of a start for a link, a folder or a huge file in place of a plain one. */
+export function notPlain(path: string, cause?: Error): EngineError {
   return new EngineError(
     'unknown',
     `${path.slice(path.lastIndexOf('/') + 1)} is not a regular file, or it is too large.`,

@@ -4,15 +4,20 @@ import { dataRoot } from '../jail/data-root.ts';
 import { handOver } from '../jail/hand-over.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { GameRow, GameSettings } from './container.ts';
-import { isBukkit } from './cores.ts';
+import { isBukkit, isProxy } from './cores.ts';
+import { type Network, writeNetworkFiles } from './network-files.ts';
 import { readPlain, writePlain } from './plain-files.ts';
 import { acceptEula, writeProperties } from './properties/properties.ts';
 
-/** Prepares the data root for a boot: the folder, the EULA if it is accepted, the properties. Idempotent. */
+/** Prepares the data root for a boot: the folder, the accepted EULA, the properties, a network's files. Idempotent. */
 export async function prepareDataRoot(
   dataDir: string,
   row: GameRow,
-  { rconPassword, eulaAccepted }: Pick<GameSettings, 'rconPassword' | 'eulaAccepted'>,
+  {
+    rconPassword,
+    eulaAccepted,
+    network,
+  }: Pick<GameSettings, 'rconPassword' | 'eulaAccepted'> & { network?: Network | undefined },
   owner?: FileOwner,
 ): Promise<void> {
   const root = dataRoot(dataDir, row.id);
@@ -22,7 +27,11 @@ export async function prepareDataRoot(
   // Lets `handOver` notice the change of owner.
   else if (isRoot) await chown(root, 0, 0);
   if (eulaAccepted) await acceptEula(root, owner);
-  await writeProperties(root, row, rconPassword, owner);
+  await writeNetworkFiles(root, row, network, owner);
+  if (isProxy(row.type)) return;
+  // The front checks accounts. As a property of the owner, it returns to the default once the server is public.
+  const properties = network ? { ...row.properties, 'online-mode': 'false' } : row.properties;
+  await writeProperties(root, { ...row, properties }, rconPassword, owner);
   await liftConnectionThrottle(root, row.type, owner);
 }
 

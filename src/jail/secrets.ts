@@ -39,7 +39,7 @@ export const CORE_FILE = '.dormouse-core.json';
 
 /**
  * Files that this service writes: its lists of mods, of a mod pack's files and of the properties it has set, the
- * running build, the loader of a mod pack, and the copied core. Hidden, but part of backups, because they belong to the
+ * running build, the secret of its network, the loader of a mod pack, and the copied core. Hidden, but part of backups, because they belong to the
  * files.
  */
 export const LISTS = [
@@ -47,6 +47,7 @@ export const LISTS = [
   '.dormouse-pack.json',
   '.dormouse-properties',
   '.dormouse-build.json',
+  '.dormouse-network',
   LOADER_FILE,
   CORE_FILE,
 ] as const;

@@ -1,4 +1,5 @@
-import { ListMyServers } from '../servers/api/my-servers.ts';
+import { CUSTOM, VELOCITY } from '../game/cores.ts';
+import { ListServers } from '../servers/api/list-servers.ts';
 import { SAVED, settingsPage } from '../servers/pages/settings/frame.ts';
 import { html } from '../web/html.ts';
 import type { Page } from '../web/page-request.ts';
@@ -7,6 +8,9 @@ import { panelForm } from '../web/panel/form.ts';
 import type { Panel, ServerRequest } from '../web/panel/panel.ts';
 import { copyButton } from '../web/panel/parts.ts';
 import { EXTERNAL, SetServerNetwork } from './network-api.ts';
+
+/** Software that can be the front of a network. */
+const FRONTS = new Set([VELOCITY, CUSTOM]);
 
 /** Whether a server is public, or a private backend of a network. */
 export function mountNetwork(panel: Panel): void {
@@ -25,8 +29,11 @@ export function mountNetwork(panel: Panel): void {
 
 async function networkPage(request: ServerRequest): Promise<Page> {
   const { id, network } = request.server;
-  const { my } = await request.call(ListMyServers, {});
-  const fronts = my.filter((server) => server.id !== id && server.address !== '');
+  const { servers } = await request.call(ListServers, {}, {});
+  const fronts = servers.filter(
+    (server) => server.id === network?.front || (FRONTS.has(server.type) && !server.network && server.id !== id),
+  );
+  const isOurs = fronts.some((front) => front.id === network?.front && front.type === VELOCITY);
   const cards = html`<section class="card">
     <h2>Network</h2>
     <p>
@@ -36,7 +43,8 @@ async function networkPage(request: ServerRequest): Promise<Page> {
     ${
       network &&
       html`<p>
-        Set this address in the front: <code>${network.address}</code>
+        ${isOurs ? 'The front sets this address at its next start:' : 'Set this address in the front:'}
+        <code>${network.address}</code>
         ${copyButton(network.address, 'the address for the front')}
       </p>`
     }
@@ -50,7 +58,7 @@ async function networkPage(request: ServerRequest): Promise<Page> {
           options: [
             ['', 'at its own address'],
             [EXTERNAL, 'through a proxy that runs elsewhere'],
-            ...fronts.map((server) => [server.id, `through ${server.id}`] as const),
+            ...fronts.map((server) => [server.id, `through ${server.name}`] as const),
           ],
         })}<button type="submit">Save</button>`,
     )}

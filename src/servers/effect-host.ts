@@ -10,6 +10,7 @@ import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import type { Tx } from '../store/store.ts';
+import type { NetworkOf } from './networks.ts';
 import type { Presence } from './presence.ts';
 import type { ServerRow } from './rows.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
@@ -91,6 +92,8 @@ export interface EffectRooms {
   eula: { isAccepted(row: ServerRow): Promise<boolean> };
   /** Rejects if the server must not run its core. Checked last, so that automatic wakes are checked too. */
   mayRun?: (row: ServerRow) => Promise<void>;
+  /** Absent: servers are in no network. */
+  networkOf?: NetworkOf;
   /** Does jobs on the files of dormant servers. Absent: no jobs. */
   maintain?: (host: EffectHost) => Maintain;
   /** Called in this order when a server is deleted. Each may run again, and rejects if it did not finish. */

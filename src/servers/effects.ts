@@ -21,7 +21,6 @@ import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
 import type { Address } from '../kernel/address.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import { sleep } from '../kernel/sleep.ts';
-import { StatusError } from '../kernel/status.ts';
 import { abortable } from '../kernel/timeout.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { EffectPatience, setAlarm, withPatience } from './patience.ts';
@@ -29,7 +28,7 @@ import { Diagnoser } from './diagnoser.ts';
 import type { EffectHost, EffectRooms, GameAccess, Maintain } from './effect-host.ts';
 import { type StopWarning, announceStop, sendAway } from './stopping.ts';
 import { MachineGone, onItsNode } from './lost-start.ts';
-import { GameEnded, untilReady } from './readiness.ts';
+import { isExplained, untilReady } from './readiness.ts';
 import { CrashArtefactReader, type CrashArtefacts, lastPosition, linesBehind } from './run-log.ts';
 import { type ServerRow, buildOnTrial } from './rows.ts';
 import { sampleEvery } from './sampling.ts';
@@ -242,8 +241,9 @@ export class ServerEffects {
 
   async #prepare(row: ServerRow, rconPassword: string): Promise<void> {
     const { settings, owner } = this.#games;
-    const eulaAccepted = await this.#rooms.eula.isAccepted(row);
-    await prepareDataRoot(settings.dataDir, row, { rconPassword, eulaAccepted }, owner);
+    const { eula, networkOf } = this.#rooms;
+    const [eulaAccepted, network] = [await eula.isAccepted(row), await networkOf?.(row)];
+    await prepareDataRoot(settings.dataDir, row, { rconPassword, eulaAccepted, network }, owner);
   }
 
   async #specOf(row: ServerRow, toSpec: typeof gameSpec, build?: string): Promise<GameSpec> {
@@ -392,9 +392,4 @@ export class ServerEffects {
 
 async function unknownJob(): Promise<never> {
   throw new Error('jobs are not available here');
-}
-
-/** Whether the error's failure already explains everything. */
-function isExplained(error: unknown): boolean {
-  return error instanceof GameEnded || error instanceof EngineError || error instanceof StatusError;
 }

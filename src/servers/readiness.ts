@@ -5,6 +5,7 @@ import { hasManagement, managementSecret } from '../game/management-settings.ts'
 import type { Address } from '../kernel/address.ts';
 import { every } from '../kernel/every.ts';
 import { sleep } from '../kernel/sleep.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { GameAccess } from './effect-host.ts';
 import type { ServerRow } from './rows.ts';
 import { usualStartMs } from './server-now.ts';
@@ -35,6 +36,11 @@ export class GameEnded extends Error {
     this.exit = exit;
     this.lines = lines;
   }
+}
+
+/** Whether the error's failure already explains everything. */
+export function isExplained(error: unknown): boolean {
+  return error instanceof GameEnded || error instanceof EngineError || error instanceof StatusError;
 }
 
 /** A start in progress. */

@@ -278,6 +278,16 @@ export async function listNetworkPorts(db: Sql): Promise<number[]> {
   return (await db.query<{ networkPort: number }>(sql)).map(({ networkPort }) => networkPort);
 }
 
+/** Returns the private backends behind a front of their account, oldest first, except those being deleted. */
+export async function listBackends(
+  db: Sql,
+  { id, accountId }: Pick<ServerRow, 'id' | 'accountId'>,
+): Promise<{ id: string; networkPort: number }[]> {
+  const sql = `SELECT "id", "networkPort" FROM "servers" WHERE "networkFront" = $1 AND "accountId" = $2
+    AND "networkPort" IS NOT NULL AND "state" <> 'deleting' ORDER BY "createdAt", "id"`;
+  return await db.query(sql, [id, accountId]);
+}
+
 /** Returns the ids of all servers, including those being deleted. */
 export async function listServerIds(db: Sql): Promise<string[]> {
   return (await db.query<{ id: string }>('SELECT "id" FROM "servers"')).map(({ id }) => id);

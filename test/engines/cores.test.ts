@@ -83,6 +83,7 @@ async function machine(
     put,
     from,
     shown,
+    programs,
     cores: coresDir,
     data: join(dir, 'data'),
     /** Prepares a start. Returns the jar or argument file, and the build. */
@@ -147,6 +148,18 @@ test('each core with a public source is downloaded in its newest build, and shar
     { phase: 'downloading', percent: 0 },
     { phase: 'downloading', percent: 100 },
   ]);
+});
+
+test('Velocity is downloaded from the service of PaperMC, and starts without a game’s argument', async (t) => {
+  const it = await machine(t);
+  it.from.paper('velocity', '3.4.0-SNAPSHOT', [{ build: '550' }, { build: '551' }]);
+  const command = await commandFor(
+    { core: 'velocity', version: '3.4.0-SNAPSHOT', dataDir: it.data, ramMb: 1_024 } as GameSpec,
+    it.programs,
+    never,
+  );
+  const jar = join(it.cores, 'velocity/3.4.0-SNAPSHOT-551/server.jar');
+  t.deepEqual([command.build, command.args.slice(-2)], ['551', ['-jar', jar]]);
 });
 
 test('a server keeps its build, and servers that need a build at the same time share the download', async (t) => {

@@ -123,6 +123,45 @@ test('a failed build is taken back by itself, and a failed version by restoring 
   t.like(JSON.parse(await readFile(join(it.dataDir, 'servers', id, '.dormouse-build.json'), 'utf8')), { build: '660' });
 });
 
+/** A Velocity that listens at the port of its command line, at the address of velocity.toml. */
+const PROXY = String.raw`#!/usr/bin/perl
+use IO::Socket::INET;
+$| = 1;
+$SIG{TERM} = sub { exit 0 };
+die "a game" if -e 'server.properties' || -e 'eula.txt' || $ARGV[-2] ne '--port';
+open(my $file, '<', 'velocity.toml') or die;
+my $host; while (<$file>) { $host = $1 if /^bind = "([\d.]+):/ }
+my $server = IO::Socket::INET->new(LocalAddr => $host, LocalPort => $ARGV[-1], Listen => 5, ReuseAddr => 1) or die;
+print "[12:00:00 INFO]: Booting up Velocity 3.4.0-SNAPSHOT...\n[12:00:00 INFO]: Done (0.42s)!\n";
+while (1) { my $client = $server->accept() or next; close($client) }
+`;
+
+test('a Velocity is downloaded, lists its backends at each start, and sleeps', async (t) => {
+  const from = await standIn(t);
+  from.java(21, await javaArchive(21, PROXY, []));
+  from.paper('velocity', '3.4.0-SNAPSHOT', [{ build: '551' }]);
+  const it = await startService(t, { JAVA_HOMES: '/no/such/folder', ADOPTIUM_URL: from.url, PAPER_URL: from.url });
+  const { cores } = await it.call<{ cores: { type: string; unavailable: string }[] }>('GET', '/v1/minecraft/versions');
+  t.is(cores.find(({ type }) => type === 'velocity')?.unavailable, '');
+  const wanted = { name: 'Front', type: 'velocity', version: '3.4.0-SNAPSHOT', ramMb: 512 };
+  const { id } = await it.call('POST', '/v1/servers', wanted);
+  await it.create('castle', '1.20.4');
+  const { network } = await it.call<{ network: { address: string } }>('POST', '/v1/servers/castle:setNetwork', {
+    front: id,
+  });
+  await it.call('POST', `/v1/servers/${id}:start`);
+  await it.reach(id, 'running');
+  const read = (name: string) => readFile(join(it.dataDir, 'servers', id, name), 'utf8');
+  const list = `[servers]\ncastle = "${network.address}" # added by Dormouse\ntry = ["castle"]\n`;
+  t.true((await read('velocity.toml')).includes(list));
+  const secret = await read('forwarding.secret');
+  t.regex(secret, /^[\w-]{43}$/);
+  t.true(from.asked.filter(({ path }) => path.includes('velocity')).every(({ agent }) => agent?.includes('dormouse')));
+  await it.call('POST', `/v1/servers/${id}:stop`);
+  await it.reach(id, 'hibernated');
+  t.false(JSON.stringify([it.log, await it.call('GET', '/v1/servers')]).includes(secret));
+});
+
 interface Update {
   from: { version: string; build: string };
   to: { version: string; build: string };

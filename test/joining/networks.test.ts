@@ -62,6 +62,28 @@ test('the page of a network shows the address for the front, and makes the serve
   t.is(networkOf(await it.ok('GET', '/v1/servers/castle')), null);
 });
 
+test('the page of a network offers the owner’s fronts by name, and a Velocity gets the address by itself', async (t) => {
+  const it = await openPanel(t, { config: { networkPorts: { from: 41_720, to: 41_720 } } });
+  await it.create('castle');
+  await it.create('tower');
+  await it.create('front', { name: 'Main hall', type: 'velocity', version: '3.4.0-SNAPSHOT' });
+  await it.create('gate', { name: 'Old gate', type: 'custom' });
+  const page = '/servers/castle/settings/network';
+  const before = (await it.get(page)).text;
+  t.regex(before, /value="front" >through Main hall</);
+  t.regex(before, /value="gate" >through Old gate</);
+  t.notRegex(before, /value="tower"/);
+  t.is((await it.submit(`${page}/network`, { front: 'front' })).status, 303);
+  t.regex((await it.get(page)).text, /The front sets this address at its next start:\s*<code>127\.0\.0\.1:41720/);
+
+  const settings = (await it.get('/servers/front/settings/game')).text;
+  t.regex(settings, /Velocity has no <code>server\.properties<\/code>/);
+  t.notRegex(settings, /difficulty/i);
+  for (const tab of ['players', 'mods', 'worlds']) t.notRegex(settings, new RegExp(`href="/servers/front/${tab}"`));
+  t.regex(settings, /href="\/servers\/front\/files"/);
+  t.regex((await it.get('/servers/new?software=velocity')).text, /3\.4\.0-SNAPSHOT/);
+});
+
 test('a private backend has only its port: no host name, no name of its own, no default, no Bedrock wake', async (t) => {
   const w = await world(t);
   const { servers, clock } = w;

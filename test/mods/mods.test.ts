@@ -134,7 +134,7 @@ test('only a jar directly in the mods or plugins folder has a valid mod path', (
 
 test('every core either has a folder for its mods or returns MODS_NOT_SUPPORTED', (t) => {
   for (const type of CORES) {
-    if (type === 'vanilla' || type === 'sandbox' || type === 'custom') {
+    if (['vanilla', 'sandbox', 'custom', 'velocity'].includes(type)) {
       t.is(t.throws<StatusError>(() => foldersOf({ type })).reason, 'MODS_NOT_SUPPORTED');
       continue;
     }

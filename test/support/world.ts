@@ -14,7 +14,9 @@ import { createLog } from '../../src/kernel/log.ts';
 import { Eula } from '../../src/access/eula.ts';
 import { insertAccount } from '../../src/accounts/rows.ts';
 import type { EffectRooms } from '../../src/servers/effect-host.ts';
+import { createNetworkOf } from '../../src/servers/networks.ts';
 import { openEffects, openServers } from '../../src/servers/open.ts';
+import { secretFrom } from '../../src/store/secret.ts';
 import { type Presence, createPresence } from '../../src/servers/presence.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/servers/reconcile.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
@@ -190,6 +192,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
         capacity: { cpusFor: () => 1 },
         eula,
         mayRun: (row) => eula.require(row),
+        networkOf: createNetworkOf(store, secretFrom(Buffer.from('test')), '127.0.0.1'),
         maintain: room.maintain,
         erasers: [room.erase, clearAside],
       },

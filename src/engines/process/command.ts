@@ -44,9 +44,16 @@ export async function commandFor(
   const own = [`-Xms${Math.floor(heap / 4)}M`, `-Xmx${heap}M`, '-XX:+ExitOnOutOfMemoryError'];
   const { preset = 'default', options = '' } = spec.jvm ?? {};
   const flags = presetFlags(preset, java.major);
-  const main = (await programs.quickStarts?.quicken({ spec, java, flags, main: launch.main })) ?? launch.main;
-  const args = [...launch.first, ...flags, ...ownFlags(options), ...own, ...main, 'nogui'];
+  // Quick starts are made for games: a proxy has no EULA and starts in seconds.
+  const quickStarts = isProxy(spec) ? undefined : programs.quickStarts;
+  const main = (await quickStarts?.quicken({ spec, java, flags, main: launch.main })) ?? launch.main;
+  const args = [...launch.first, ...flags, ...ownFlags(options), ...own, ...main, ...(isProxy(spec) ? [] : ['nogui'])];
   return { file: java.file, args, build };
+}
+
+/** Whether a core gets its port on the command line, because it has no `server.properties`. */
+export function isProxy({ core }: Pick<GameSpec, 'core'>): boolean {
+  return core === 'velocity';
 }
 
 /**

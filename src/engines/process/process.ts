@@ -19,7 +19,7 @@ import {
   type LogQuery,
   type Preparation,
 } from '../engine.ts';
-import { type GamePorts, type Programs, commandFor, writePorts } from './command.ts';
+import { type GamePorts, type Programs, commandFor, isProxy, writePorts } from './command.ts';
 import { type Confinement, compileCache, confine } from './confinement.ts';
 import { installerHost } from './cores/installer.ts';
 import { gameProcessOf } from './family.ts';
@@ -284,11 +284,13 @@ class ProcessDriver implements Driver<Run> {
         continue;
       }
       try {
-        if (spec.core !== 'sandbox') await writePorts(spec.dataDir, claimed, this.#confinement.user);
+        if (spec.core !== 'sandbox' && !isProxy(spec)) await writePorts(spec.dataDir, claimed, this.#confinement.user);
+        const port = isProxy(spec) ? ['--port', String(claimed.gamePort)] : [];
+        const run = { ...command, args: [...command.args, ...port] };
         // The sandbox core has its own console.
         await using pipe = spec.core === 'sandbox' ? undefined : await this.#openInput(serverId);
         const env = environment(spec, claimed, cacheDir);
-        return await this.#games.start(claimed, command, spec.dataDir, env, pipe);
+        return await this.#games.start(claimed, run, spec.dataDir, env, pipe);
       } catch (error) {
         await this.#games.abandon(claimed);
         this.#input.remove(serverId);

@@ -1,4 +1,4 @@
-import { CORES, CUSTOM, SANDBOX, missingCore, softwareName } from '../cores.ts';
+import { CORES, CUSTOM, SANDBOX, coreOf, missingCore, softwareName } from '../cores.ts';
 import * as z from 'zod';
 import { sandboxVersions } from '../../engines/sandbox.ts';
 import { reply } from '../../http/fields.ts';
@@ -68,7 +68,9 @@ export function coresFor(releases: readonly string[]): { type: string; versions:
 
 function versionsOf(type: string, releases: readonly string[]): string[] {
   if (type === SANDBOX) return sandboxVersions();
-  return releases.filter((version) => missingCore({ type, version }) === undefined);
+  return (
+    coreOf(type)?.proxyVersions?.slice() ?? releases.filter((version) => missingCore({ type, version }) === undefined)
+  );
 }
 
 export const catalogueOperations = (catalogue: Catalogue, cores: CoreRules, canGet: CanGet): readonly Served[] => [

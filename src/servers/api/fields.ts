@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { CORES, SANDBOX, missingCore } from '../../game/cores.ts';
-import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
+import { CORES, SANDBOX, isProxy, missingCore } from '../../game/cores.ts';
+import { MINECRAFT_VERSION, PROXY_VERSION } from '../../game/minecraft-version.ts';
 import { checkMotd } from '../../game/motd/motd.ts';
 import { pastedValue } from '../../game/properties/format.ts';
 import { isOwnedProperty } from '../../game/properties/properties.ts';
@@ -37,7 +37,7 @@ export const CoreType = text(32)
   .meta({ pattern: `^(?:|${CORES.join('|')})$` });
 
 /** In requests; checked by `checkGame`. */
-export const GameVersion = text(32).meta({ pattern: `^$|${MINECRAFT_VERSION.source}` });
+export const GameVersion = text(32).meta({ pattern: `^$|${MINECRAFT_VERSION.source}|${PROXY_VERSION.source}` });
 
 /** In requests; checked by `checkPlan`. */
 export const PlanName = text(16).meta({ pattern: '^(?:|metered|flat)$' });
@@ -59,6 +59,10 @@ export function* checkProperties({
   version,
 }: Pick<ServerRow, 'properties' | 'type' | 'version'>): Generator<FieldViolation> {
   const entries = Object.entries(properties);
+  if (isProxy(type) && entries.length > 0) {
+    yield { field: 'properties', description: `must be empty: ${type} has no server.properties` };
+    return;
+  }
   if (entries.length > MOST_PROPERTIES) {
     yield { field: 'properties', description: `must have at most ${MOST_PROPERTIES} entries` };
     return;
@@ -90,6 +94,8 @@ export function* checkGame(
   else if (!CORES.includes(type)) yield { field: 'type', description: `must be one of ${CORES.join(', ')}` };
   if (version === '') {
     if (modpackPlatform === '') yield { field: 'version', description: 'is required for this type' };
+  } else if (isProxy(type)) {
+    if (!PROXY_VERSION.test(version)) yield { field: 'version', description: `is not a version of ${type}` };
   } else if (!MINECRAFT_VERSION.test(version)) {
     yield { field: 'version', description: 'is not a Minecraft version' };
   } else if (type === SANDBOX && !sandboxVersions.includes(version)) {

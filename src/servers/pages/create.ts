@@ -1,6 +1,6 @@
 import { type Offers, offersTo, sizeOptions, sizeWithin, sizesBetween, tiles } from './choices.ts';
 import { platformName } from '../../game/modpack-env.ts';
-import { MOD_LOADERS, aboutSoftware, softwareName } from '../../game/cores.ts';
+import { MOD_LOADERS, aboutSoftware, isProxy, softwareName } from '../../game/cores.ts';
 import { confirmed } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
@@ -18,7 +18,7 @@ type Template = Offers['templates'][number];
 
 /** Least RAM offered here. The settings allow less. */
 const LEAST_MB = 512;
-const DEFAULT_RAM_MB = { sandbox: 512, plain: 4_096, mods: 6_144 };
+const DEFAULT_RAM_MB = { sandbox: 512, proxy: 1_024, plain: 4_096, mods: 6_144 };
 
 /**
  * The page that creates a server from a template or from software. Both are links, because they determine versions and
@@ -129,12 +129,12 @@ function pathOf(query: Record<string, string>): string {
   return `/servers/new?${new URLSearchParams(query).toString()}#make`;
 }
 
-function versionField(filled: Filling, { template, versions }: Asked): Html {
+function versionField(filled: Filling, { template, software, versions }: Asked): Html {
   if (template && template.modpack.platform !== '') return html`<p class="hint">Set by the mod pack.</p>`;
   return choiceField(filled, {
     name: 'version',
     label: 'Version',
-    hint: 'Must match your players’ Minecraft version.',
+    hint: isProxy(software) ? 'Of the proxy itself.' : 'Must match your players’ Minecraft version.',
     value: template?.version ?? versions[0] ?? '',
     options: versions.map((version) => [version, version]),
   });
@@ -145,7 +145,8 @@ function ramField(
   { template, software }: Asked,
   { mostMb, perGbHourMicros }: { mostMb: number; perGbHourMicros: number },
 ): Html {
-  const kind = software === 'sandbox' ? 'sandbox' : MOD_LOADERS.includes(software) ? 'mods' : 'plain';
+  const game = MOD_LOADERS.includes(software) ? 'mods' : 'plain';
+  const kind = software === 'sandbox' ? 'sandbox' : isProxy(software) ? 'proxy' : game;
   const usual = template?.ramMb ?? DEFAULT_RAM_MB[kind];
   const sizes = [...new Set([...sizesBetween(LEAST_MB, mostMb), usual])]
     .toSorted((a, b) => a - b)

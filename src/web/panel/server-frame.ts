@@ -58,6 +58,9 @@ const TABS: readonly Tab[] = [
   ['Share', '/machine', 'Machine', 'limited'],
 ];
 
+/** Pages about worlds, mods and lists of players, which the proxy in front of a network does not have. */
+const OF_GAMES = new Set(['/players', '/mods', '/worlds']);
+
 /** Returns whether servers have such a page; '' is the main page. */
 export function isServerTab(path: string): boolean {
   return TABS.some(([, tab]) => tab === path);
@@ -108,7 +111,10 @@ function sidePages(
   // Others find the machine on the audit page, if they may see that.
   const hasMachine = principal.operator || !isAtLeast(role, 'member');
   const isShown = ([, path, , least]: Tab): boolean =>
-    paths.has(path) && isAtLeast(role, least) && !(path === '/machine' && !hasMachine);
+    paths.has(path) &&
+    isAtLeast(role, least) &&
+    !(path === '/machine' && !hasMachine) &&
+    !(server.type === 'velocity' && OF_GAMES.has(path));
   const isCurrent = (path: string): boolean =>
     isIn(here, top, path) || (path === '/audit' && !hasMachine && isIn(here, top, '/machine'));
   const groups = Map.groupBy(TABS.filter(isShown), ([group]) => group);

@@ -14,7 +14,7 @@ const PaperBuild = z.object({
 const PaperBuilds = z.array(PaperBuild);
 const STABLE = new Set(['STABLE', 'RECOMMENDED']);
 
-/** PaperMC's downloads service, version 3. `project`: `paper`, `folia`. */
+/** PaperMC's downloads service, version 3. `project`: `paper`, `folia`, `velocity`. */
 export function paperSource(baseUrl: string, project: string, options: SourceOptions): CoreSource {
   const http = sourceHttp("PaperMC's downloads service", baseUrl, options, ['fill-data.papermc.io']);
   return {

@@ -22,6 +22,7 @@ export function openCoreSources(urls: SourceUrls, options: SourceOptions): Reado
     vanilla: vanillaSource({ manifestUrl: urls.versionManifestUrl, ...options }),
     paper: paperSource(urls.paperUrl, 'paper', options),
     folia: paperSource(urls.paperUrl, 'folia', options),
+    velocity: paperSource(urls.paperUrl, 'velocity', options),
     purpur: purpurSource(urls.purpurUrl, options),
     leaf: leafSource(urls.leafUrl, options),
     pufferfish: pufferfishSource(urls.pufferfishUrl, options),

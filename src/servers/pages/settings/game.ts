@@ -1,5 +1,5 @@
 import { JVM_PRESETS, type JvmPreset, MOST_JVM_CHARS } from '../../../engines/jvm-options.ts';
-import { SANDBOX } from '../../../game/cores.ts';
+import { SANDBOX, isProxy, softwareName } from '../../../game/cores.ts';
 import { parseProperties } from '../../../game/properties/format.ts';
 import { PROPERTY_GROUPS, PROPERTY_HELP, type PropertyGroup } from '../../../game/properties/help.ts';
 import { type Editable, editableProperties } from '../../../game/properties/table.ts';
@@ -54,6 +54,18 @@ type Server = ServerRequest['server'];
 const ELSEWHERE = new Set(['white-list', 'level-name']);
 
 async function gamePage(request: ServerRequest, idleTimeoutMinutes: number): Promise<Page> {
+  if (isProxy(request.server.type)) {
+    const cards = html`${idleCard(request, idleTimeoutMinutes)}
+      <section class="card">
+        <h2>Game settings</h2>
+        <p>
+          ${softwareName(request.server.type)} has no <code>server.properties</code>. Its settings are in
+          <a href="/servers/${request.server.id}/files">velocity.toml</a>, once it has started.
+        </p>
+      </section>
+      ${javaCard(request)}`;
+    return settingsPage(request, 'Game settings', cards);
+  }
   const now = await fileNow(request);
   const filled = filling(request, 'properties');
   const groups = Object.groupBy(shownOf(request.server), ({ name }) => PROPERTY_HELP[name]?.group ?? 'rest');

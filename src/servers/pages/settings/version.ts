@@ -1,7 +1,15 @@
 import type { Builds } from '../../rows.ts';
 import { tiles } from '../choices.ts';
 import { WENT_BACK, coreText, goBack, wayBack } from '../way-back.ts';
-import { SANDBOX, aboutSoftware, coreOf, missingCore, softwareName, softwareText } from '../../../game/cores.ts';
+import {
+  SANDBOX,
+  aboutSoftware,
+  coreOf,
+  isProxy,
+  missingCore,
+  softwareName,
+  softwareText,
+} from '../../../game/cores.ts';
 import { sandboxVersions } from '../../../engines/sandbox.ts';
 import { coresFor, ListMinecraftVersions } from '../../../game/catalogue/api.ts';
 import { compareVersions } from '../../../game/minecraft-version.ts';
@@ -115,7 +123,7 @@ function buildsCard(request: ServerRequest): Html | undefined {
   if (coreOf(type)?.pin === undefined) return undefined;
   return html`<section class="card">
     <h2>Builds</h2>
-    <p>Projects often publish new builds of ${softwareName(type)} for the same Minecraft version.</p>
+    <p>Projects often publish new builds of ${softwareName(type)} for the same version.</p>
     ${
       refusedBuild !== '' &&
       html`<p class="note warn">
@@ -229,7 +237,8 @@ function missingFor(wanted: Software, offered: readonly Offer[]): string | undef
 
 /** Returns the effects on worlds and mods in plain words. */
 function whatFollows(from: Software, to: Software): string[] {
-  const order = compareVersions(to.version, from.version) ?? 0;
+  // Only worlds depend on the order of versions.
+  const order = isProxy(to.type) ? 0 : (compareVersions(to.version, from.version) ?? 0);
   const isOther = to.type !== from.type;
   return [
     'The next start downloads the software and takes longer than usual.',
