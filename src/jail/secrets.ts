@@ -39,8 +39,8 @@ export const CORE_FILE = '.dormouse-core.json';
 
 /**
  * Files that this service writes: its lists of mods, of a mod pack's files and of the properties it has set, the
- * running build, the secret of its network, the loader of a mod pack, and the copied core. Hidden, but part of backups, because they belong to the
- * files.
+ * running build, the secret of its network, the loader of a mod pack, and the copied core. Hidden, but part of backups,
+ * because they belong to the files.
  */
 export const LISTS = [
   '.dormouse-mods.json',

@@ -77,7 +77,7 @@ test('the front page marks the wakes, failures and backups of today, each with a
     t.regex(text, /Awake\s+\d+ s,\s+7 wakes/);
   }
   t.regex(owned, /Wakes this month<\/h3>\s*<p>\s*<bdi>Steve<\/bdi> 5 times, API keys 2 times\./);
-  t.regex(owned, new RegExp(`href="/servers/castle/backups#${backup}"[^>]*>a backup<`));
+  t.regex(owned, new RegExp(`href="/servers/castle/backups#${String(backup)}"[^>]*>a backup<`));
   const [, cause = ''] = /<a href="([^"]*audit[^"]*)">\s*<bdi>Steve/.exec(owned) ?? [];
   const opened = (await it.get(cause.replaceAll('&amp;', '&'))).text;
   t.regex(opened.slice(opened.indexOf('<tbody>')), /^<tbody>\s*<tr[^>]*>[\s\S]*?<bdi>Steve<[\s\S]*?woke it by joining/);

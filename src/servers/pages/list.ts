@@ -262,7 +262,7 @@ interface CardFacts extends WakeFacts {
 
 function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFacts }: CardFacts): Html {
   const { why } = wakeFacts;
-  const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
+  const { id, address, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = nameOf(server);
   return html`<li class="card server" id="server-${id}">
     <img src="${BROWSER_PREFIX}/v1/servers/${id}/icon" alt="" width="56" height="56" />
