@@ -76,8 +76,8 @@ export async function listTransitionsSince(db: Sql, serverId: string, at: number
  * to the state at that instant.
  */
 export async function listStatesSince(db: Sql, serverId: string, at: number): Promise<TransitionRow[]> {
-  const sql = `SELECT * FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "at" >=
-    COALESCE((SELECT MAX("at") FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "at" <= $2), 0)
+  const sql = `SELECT * FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "seq" >=
+    COALESCE((SELECT MAX("seq") FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "at" <= $2), 0)
     ORDER BY "seq"`;
   return db.query<TransitionRow>(sql, [serverId, at]);
 }

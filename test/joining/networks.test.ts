@@ -7,26 +7,35 @@ import { listRoutes } from '../../src/servers/rows.ts';
 import { api } from '../support/api-harness.ts';
 import { OPEN_POLICY } from '../support/join-policy.ts';
 import { openPanel } from '../support/panel.ts';
+import { freePort } from '../support/service.ts';
 import { world } from '../support/world.ts';
 
 const NETWORK = '/v1/servers/castle:setNetwork';
+/** A range of ports that no other program takes, and its first address. */
+async function portsOf(count: number) {
+  const from = await freePort(count);
+  const addressOf = (n: number) => `127.0.0.1:${from + n}`;
+  return { addressOf, config: { networkPorts: { from, to: from + count - 1 } } };
+}
+
 const networkOf = (json: Record<string, unknown>) => json['network'] as { front: string; address: string } | null;
 
 test('a private backend has a port until it is public again, and no address anywhere', async (t) => {
-  const it = await api(t, { config: { networkPorts: { from: 41_700, to: 41_701 } } });
+  const { config, addressOf } = await portsOf(2);
+  const it = await api(t, { config });
   for (const id of ['lobby', 'castle', 'tower', 'keep']) await it.create(id);
   t.is(networkOf(await it.ok('GET', '/v1/servers/castle')), null);
   const behind = await it.ok('POST', NETWORK, { front: 'lobby' });
-  t.like(behind, { addr: '', network: { front: 'lobby', address: '127.0.0.1:41700' } });
+  t.like(behind, { addr: '', network: { front: 'lobby', address: addressOf(0) } });
   t.like(await it.ok('GET', '/v1/servers/castle/names'), { address: '' });
   const { my } = await it.ok('GET', '/v1/me/servers');
   t.is((my as { id: string; address: string }[]).find(({ id }) => id === 'castle')?.address, '');
-  t.is(networkOf(await it.ok('POST', NETWORK, { front: 'external' }))?.address, '127.0.0.1:41700', 'it keeps its port');
-  t.is(networkOf(await it.ok('POST', '/v1/servers/tower:setNetwork', { front: 'lobby' }))?.address, '127.0.0.1:41701');
+  t.is(networkOf(await it.ok('POST', NETWORK, { front: 'external' }))?.address, addressOf(0), 'it keeps its port');
+  t.is(networkOf(await it.ok('POST', '/v1/servers/tower:setNetwork', { front: 'lobby' }))?.address, addressOf(1));
   const full = await it.call('POST', '/v1/servers/keep:setNetwork', { body: { front: 'lobby' } });
   t.deepEqual([full.status, full.reason], [429, 'NO_FREE_PORT']);
   t.like(await it.ok('POST', NETWORK, {}), { addr: 'castle.play.example', network: null });
-  t.is(networkOf(await it.ok('POST', '/v1/servers/keep:setNetwork', { front: 'lobby' }))?.address, '127.0.0.1:41700');
+  t.is(networkOf(await it.ok('POST', '/v1/servers/keep:setNetwork', { front: 'lobby' }))?.address, addressOf(0));
   const { entries } = await it.ok('GET', '/v1/servers/castle/audit');
   t.deepEqual(
     (entries as { action: string; detail: string }[])
@@ -50,20 +59,22 @@ test('the front is another public server of the same account, or stands elsewher
 });
 
 test('the page of a network shows the address for the front, and makes the server public again', async (t) => {
-  const it = await openPanel(t, { config: { networkPorts: { from: 41_710, to: 41_710 } } });
+  const { config, addressOf } = await portsOf(1);
+  const it = await openPanel(t, { config });
   for (const id of ['castle', 'lobby']) await it.create(id);
   const page = '/servers/castle/settings/network';
-  t.notRegex((await it.get(page)).text, /127\.0\.0\.1:41710/);
+  t.false((await it.get(page)).text.includes(addressOf(0)));
   t.is((await it.submit(`${page}/network`, { front: 'lobby' })).status, 303);
   const shown = (await it.get(page)).text;
-  t.regex(shown, /127\.0\.0\.1:41710/);
+  t.true(shown.includes(addressOf(0)));
   t.regex(shown, /value="lobby" selected/);
   t.is((await it.submit(`${page}/network`, { front: '' })).status, 303);
   t.is(networkOf(await it.ok('GET', '/v1/servers/castle')), null);
 });
 
 test('the page of a network offers the owner’s fronts by name, and a Velocity gets the address by itself', async (t) => {
-  const it = await openPanel(t, { config: { networkPorts: { from: 41_720, to: 41_720 } } });
+  const { config, addressOf } = await portsOf(1);
+  const it = await openPanel(t, { config });
   await it.create('castle');
   await it.create('tower');
   await it.create('front', { name: 'Main hall', type: 'velocity', version: '3.4.0-SNAPSHOT' });
@@ -74,7 +85,7 @@ test('the page of a network offers the owner’s fronts by name, and a Velocity 
   t.regex(before, /value="gate" >through Old gate</);
   t.notRegex(before, /value="tower"/);
   t.is((await it.submit(`${page}/network`, { front: 'front' })).status, 303);
-  t.regex((await it.get(page)).text, /The front sets this address at its next start:\s*<code>127\.0\.0\.1:41720/);
+  t.true((await it.get(page)).text.split('The front sets this address at its next start:')[1]?.includes(addressOf(0)));
 
   const settings = (await it.get('/servers/front/settings/game')).text;
   t.regex(settings, /Velocity has no <code>server\.properties<\/code>/);

@@ -18,7 +18,7 @@ const NOT_CP850 =
 const GBK = new TextDecoder('gbk', { fatal: true });
 /** Code pages in which two bytes are one character, and the second one may be ASCII. */
 const DOUBLE_BYTE = [GBK, ...['shift_jis', 'big5', 'euc-kr'].map((label) => new TextDecoder(label, { fatal: true }))];
-/** What is wrong with names in an unknown encoding. */
+/** The fault of an archive with names in an unknown encoding. */
 export const UNKNOWN_NAMES = 'has file names in an unknown encoding; pack it again with names in UTF-8';
 
 /**

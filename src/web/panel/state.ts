@@ -38,7 +38,7 @@ export function stateTag(state: string, code = ''): Html {
   return html`<span class="tag ${tone}">${words}</span>`;
 }
 
-/** A stop or restart of which players are warned: when, as RFC 3339; null or absent: none. */
+/** The time of a stop or restart while players are warned, as RFC 3339; null or absent: no such stop. */
 export interface AnnouncedStop {
   stopsAt?: string | null;
   stopIsRestart?: boolean;
