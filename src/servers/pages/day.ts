@@ -61,9 +61,9 @@ export async function dayCard(request: ServerRequest, metrics: Metrics, cost: Ht
           /></a>`,
       )}
     </svg>
-    <p class="hours" aria-hidden="true">
+    <div class="hours" aria-hidden="true">
       <span>0:00</span><span>6:00</span><span>12:00</span><span>18:00</span><span>24:00</span>
-    </p>
+    </div>
     <ul class="plain marks">
       ${marks
         .slice(0, MOST_LISTED)
