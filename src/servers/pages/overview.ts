@@ -119,14 +119,14 @@ async function overviewPage(request: ServerRequest, settings: OverviewSettings):
           })}
           ${server.state === 'running' && figures(metrics)}
         </section>
-        ${entryCard(request, entry, settings.addresses.atHome(id))} ${month && usageCard(month, request)}
+        ${entryCard(request, entry, settings.addresses.atHome(id))}
       </div>
       <div>
         <section class="card" data-live="players">
           <h2>Players</h2>
           ${playing}
         </section>
-        ${alerts} ${factsCard(request)}
+        ${alerts} ${month && usageCard(month, request)} ${factsCard(request)}
       </div>
     </div>
     ${await dayCard(request, metrics, cost)} ${chartsCard(request, metrics)}`;
