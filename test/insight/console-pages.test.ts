@@ -39,6 +39,14 @@ test('the console page shows the log in colours with warnings marked and markup 
   t.regex((await it.get(AT)).text, /The log cannot be read now/);
 });
 
+test('a name in the log leads to the forms that kick, ban or promote the player', async (t) => {
+  const it = await castle(t);
+  it.engine.print('castle', `${INFO}Steve joined the game`);
+  const [, href = ''] = /href="([^"]*)">Steve<\/a>/.exec((await it.get(AT)).text) ?? [];
+  t.is(href, '/servers/castle/players?player=Steve');
+  t.is((await it.get(href)).text.match(/name="name"[^>]*value="Steve"/g)?.length, 3, 'whitelist, operators and bans');
+});
+
 test('the console page runs a command and shows its reply, or keeps a command that cannot run', async (t) => {
   const it = await castle(t, { says: 'There are <0> players\n§aline two' });
   const send = (command: string, browser?: typeof it.owner) => it.submit(`${AT}/command`, { command }, browser);
@@ -199,7 +207,7 @@ test.runIf(isHere('chromium'))('the console opens an earlier log and returns to 
 test.runIf(isHere('chromium'))(`the console is accessible in dark mode on a phone`, async (t) => {
   const it = await castle(t, { awake: true });
   it.engine.print('castle', ...Array.from({ length: 16 }, (_, nth) => `\u001B[38;5;${nth}mcolour ${nth}`));
-  it.engine.print('castle', '[12:00:00] [main/ERROR]: broken');
+  it.engine.print('castle', '[12:00:00] [main/ERROR]: broken', `${INFO}<Steve> hello`);
   const { page } = await it.open(AT, { ...PHONE, colorScheme: 'dark' });
   await page.locator('#log').getByText('broken').waitFor();
   await accessible(t, page);
@@ -207,4 +215,6 @@ test.runIf(isHere('chromium'))(`the console is accessible in dark mode on a phon
   await it.reach('castle', 'hibernated');
   await page.getByText('Asleep. Log of').waitFor();
   await accessible(t, page);
+  await page.locator('#log').getByText('Steve').click();
+  await page.getByRole('heading', { name: 'Banned players' }).waitFor();
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { logLevel, logPieces } from '../../src/web/assets/log-line.js';
+import { linePieces, logLevel, logPieces } from '../../src/web/assets/log-line.js';
 
 test('a log line is split into coloured pieces, and terminal control codes are removed', (t) => {
   const E = '\u001B';
@@ -29,6 +29,33 @@ test('a log line is split into coloured pieces, and terminal control codes are r
         .startsWith('a'),
       JSON.stringify(odd),
     );
+});
+
+test('the name of a player who speaks, joins or leaves is a piece of its own', (t) => {
+  const names = (line: string) =>
+    linePieces(line)
+      .filter(({ isPlayer }) => isPlayer)
+      .map(({ text }) => text);
+  const at = '[12:00:00] [Server thread/INFO]: ';
+  for (const [said, name] of [
+    ['Steve joined the game', 'Steve'],
+    ['.Alex left the game', '.Alex'],
+    ['Steve lost connection: Disconnected', 'Steve'],
+    ['Steve[/127.0.0.1:5000] logged in with entity id 1', 'Steve'],
+    ['<Steve> Alex joined the game', 'Steve'],
+    ['[Not Secure] <Steve> hello', 'Steve'],
+    ['Nobody here joined the game', undefined],
+    ['<a b> hello', undefined],
+    ['<script>alert(1)</script> joined the game', undefined],
+    ['', undefined],
+  ] as const)
+    t.deepEqual(names(`${at}${said}`), name === undefined ? [] : [name], said);
+  t.deepEqual(linePieces(`[09:00 INFO]: \u001B[33mSteve joined the game\u001B[m`), [
+    { text: '[09:00 INFO]: ', look: '' },
+    { text: 'Steve', look: 'c3', isPlayer: true },
+    { text: ' joined the game', look: 'c3' },
+  ]);
+  t.deepEqual(names('Steve joined the game'), [], 'a program may print anything');
 });
 
 test('warnings and errors are recognized in game log formats, and a stack trace has the level of an error', (t) => {

@@ -9,7 +9,7 @@ import type { StreamSlots } from '../../http/stream-slots.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { KIB } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
-import { logLevel, logPieces } from '../../web/assets/log-line.js';
+import { linePieces, logLevel, logPieces } from '../../web/assets/log-line.js';
 import { csrfField } from '../../web/form.ts';
 import { unlessRefused } from '../../servers/pages/parts.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -56,7 +56,7 @@ async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
   const { server, role } = request;
   const find = (request.query.get('find') ?? '').slice(0, FIND_CHARS);
   const log = await readLog(request, find === '' ? SHOWN_LINES : SEARCHED_LINES);
-  const main = html`${said && replyCard(said)}
+  const main = html`${said && replyCard(request, said)}
     <section class="card console">
       <div class="heading">
         <h2>Log</h2>
@@ -135,13 +135,16 @@ function logBox(
       class="log"
       id="log"
       data-keep
+      data-players="${playersOf(server.id)}"
       data-log="${BROWSER_PREFIX}/v1/servers/${server.id}/logs/stream?tail=${SEARCHED_LINES}"
       role="log"
       aria-live="off"
       aria-label="Log"
       tabindex="0"
     >
-      <div>${shown.length === 0 ? html`<p class="none">${why ?? empty}</p>` : logLines(shown)}</div>
+      <div>
+        ${shown.length === 0 ? html`<p class="none">${why ?? empty}</p>` : logLines(shown, playersOf(server.id))}
+      </div>
     </div>
     <p class="newest">
       <button class="link" type="button" data-newest hidden>Jump to the newest</button>
@@ -176,12 +179,12 @@ async function commandForm(request: ServerRequest): Promise<Html> {
   </form>`;
 }
 
-function replyCard({ command, output }: Said): Html {
+function replyCard({ server }: ServerRequest, { command, output }: Said): Html {
   return html`<section class="card">
     <h2>Output of <code>${command}</code></h2>
     <div class="log" data-reply tabindex="0" role="group" aria-label="Answer">
       <div>
-        ${output.trim() === '' ? html`<p class="none">(no output)</p>` : logLines(output.trimEnd().split('\n'))}
+        ${output.trim() === '' ? html`<p class="none">(no output)</p>` : logLines(output.trimEnd().split('\n'), playersOf(server.id))}
       </div>
     </div>
   </section>`;
@@ -216,13 +219,20 @@ async function* textOf(lines: AsyncIterable<LogLine>): AsyncGenerator<string> {
   yield piece;
 }
 
-/** Shows the lines of a log in their colours, with warnings and errors marked. */
-function logLines(lines: readonly string[]): Html {
+/** Returns the address of the page that acts on a player, up to the name. */
+const playersOf = (id: string): string => `/servers/${id}/players?player=`;
+
+/** Shows the lines of a log in their colours, with warnings and errors marked, and names of players as links. */
+function logLines(lines: readonly string[], players: string): Html {
   let level = '';
   return html`${lines.map((line) => {
     level = logLevel(line, level);
     return html`<p class="${level}">
-      ${logPieces(line).map(({ text, look }) => html`<span class="${look}">${text}</span>`)}
+      ${linePieces(line).map(({ text, look, isPlayer }) =>
+        isPlayer
+          ? html`<a class="${look}" tabindex="-1" href="${players}${encodeURIComponent(text)}">${text}</a>`
+          : html`<span class="${look}">${text}</span>`,
+      )}
     </p>`;
   })}`;
 }

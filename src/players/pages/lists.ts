@@ -89,7 +89,7 @@ export function bansCard(request: ServerRequest, { banned }: Lists, mayChange: b
         request,
         'ban',
         html`${hidden('on', 'true')}
-          <div class="side">${playerField(filled, request.query.get('ban') ?? '')} ${reasonField(filled)}</div>
+          <div class="side">${playerField(filled, chosen(request, 'ban'))} ${reasonField(filled)}</div>
           <div class="side">${lengthFields(filled)}</div>
           <button class="danger" type="submit">Ban</button>`,
       )
@@ -178,8 +178,15 @@ function nameForm(request: ServerRequest, form: string, button: string): Html {
     request,
     form,
     html`${hidden('on', 'true')}
-      <div class="side">${playerField(filled, '')}<button class="second" type="submit">${button}</button></div>`,
+      <div class="side">
+        ${playerField(filled, chosen(request, form))}<button class="second" type="submit">${button}</button>
+      </div>`,
   );
+}
+
+/** Returns the player that a link chose for a form, or for all of them; '' for none. */
+function chosen({ query }: ServerRequest, form: string): string {
+  return (query.get(form) ?? query.get('player') ?? '').slice(0, NAME_CHARS);
 }
 
 function playerField(filled: Filling, value: string): Html {
@@ -253,7 +260,7 @@ function noPlayersText(state: string, running: boolean): string {
 
 /** The confirmation for kicking the selected player. */
 export function kickCard(request: ServerRequest, { online }: Lists): Html | undefined {
-  const name = request.query.get('kick') ?? '';
+  const name = chosen(request, 'kick');
   if (!online.includes(name)) return undefined;
   return html`<section class="card" id="kick">
     <h2>Kick <bdi>${plainName(name)}</bdi></h2>

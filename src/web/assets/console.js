@@ -126,8 +126,11 @@ function lineOf(text) {
 function paragraph(text, look) {
   const line = document.createElement('p');
   line.className = look;
-  for (const piece of logPieces(text)) {
-    const part = document.createElement('span');
+  for (const piece of linePieces(text)) {
+    const part = document.createElement(piece.isPlayer ? 'a' : 'span');
+    // Not in the order of Tab, which would pass hundreds of names.
+    if (piece.isPlayer)
+      Object.assign(part, { href: box.dataset.players + encodeURIComponent(piece.text), tabIndex: -1 });
     part.textContent = piece.text;
     part.className = piece.look;
     line.append(part);

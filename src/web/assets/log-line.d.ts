@@ -5,3 +5,6 @@ export declare function logLevel(line: string, before: string): string;
 
 /** Splits a line into pieces of one style each. `look`: its class names, '' for none. The texts are not markup. */
 export declare function logPieces(line: string): { text: string; look: string }[];
+
+/** Like `logPieces`; the name of a player who speaks, joins or leaves is a piece of its own with `isPlayer`. */
+export declare function linePieces(line: string): { text: string; look: string; isPlayer?: true }[];

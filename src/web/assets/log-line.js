@@ -27,6 +27,9 @@ const COLOURS = [
 /** The terminal colour of each of the game's colours, `§0` to `§f`. */
 const OF_GAME = [0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15];
 const LEVEL = /[[/ ](?:(WARN(?:ING)?)|ERROR|FATAL|SEVERE)\]/;
+/** A player who speaks, joins or leaves. Names of Bedrock players may begin with a dot or a star. */
+const PLAYER =
+  /\]: (?:\[Not Secure\] )?(?:<([.*]?\w{1,16})> |([.*]?\w{1,16})(?: (?:joined|left) the game| lost connection: |\[\/))/d;
 const GOES_ON = /^(?:\s+at |\s+\.\.\. \d+ |\s*Caused by: |\s*Suppressed: )/;
 
 /** Returns `[{ text, look }]`. `look` has the names of classes, or '' for none. No part is markup. */
@@ -71,6 +74,31 @@ export function logPieces(line) {
     else if (code === 'r') [colour, isBold] = [undefined, false];
     else if (code === 'l') isBold = true;
   }
+}
+
+/** Returns the pieces of a line with the name of its player, if it has one, as a piece of its own, marked `isPlayer`. */
+export function linePieces(line) {
+  const pieces = logPieces(line);
+  const { indices } =
+    PLAYER.exec(
+      pieces
+        .map(({ text }) => text)
+        .join('')
+        .slice(0, 200),
+    ) ?? {};
+  const [from, to] = indices?.[1] ?? indices?.[2] ?? [];
+  if (from === undefined) return pieces;
+  let at = 0;
+  return pieces.flatMap(({ text, look }) => {
+    const [start, end] = [from - at, to - at];
+    at += text.length;
+    if (start < 0 || end > text.length) return [{ text, look }];
+    return [
+      { text: text.slice(0, start), look },
+      { text: text.slice(start, end), look, isPlayer: true },
+      { text: text.slice(end), look },
+    ].filter((piece) => piece.text !== '');
+  });
 }
 
 /** Returns the nearest terminal colour for an extended colour (256 or RGB), and removes its codes from `numbers`. */
