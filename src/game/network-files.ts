@@ -6,7 +6,6 @@ import { MIB } from '../kernel/units.ts';
 import { VELOCITY, foldersIn } from './cores.ts';
 import { compareVersions } from './minecraft-version.ts';
 import { notPlain, readPlain } from './plain-files.ts';
-import type { OwnerSettings } from './settings.ts';
 
 /** A private backend, as its front reaches it. */
 export interface Backend {
@@ -23,7 +22,8 @@ export interface Network {
   backends?: readonly Backend[];
 }
 
-type Row = Pick<OwnerSettings, 'type' | 'version'>;
+/** The software of a server. */
+type Row = { type: string; version: string };
 
 /** The secret that this service has written for a backend. */
 const NOTE = '.dormouse-network';

@@ -57,7 +57,7 @@ export function timingOf(cronExpr: string): Timing {
 
 const OCCASION = { time: '04:00', hours: '6' };
 
-function timesOf(cronExpr: string): Pick<Timing, 'when' | 'time'> {
+function timesOf(cronExpr: string): { when: string; time: string } {
   const [minute = '', hour = '', day = '', month = '', weekday = ''] = cronExpr.trim().split(/\s+/);
   const time = `${isNumber(hour) ? two(hour) : '00'}:${isNumber(minute) ? two(minute) : '00'}`;
   if (!isNumber(minute) || month !== '*') return { when: 'cron', time };

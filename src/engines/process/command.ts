@@ -45,14 +45,21 @@ export async function commandFor(
   const { preset = 'default', options = '' } = spec.jvm ?? {};
   const flags = presetFlags(preset, java.major);
   // Quick starts are made for games: a proxy has no EULA and starts in seconds.
-  const quickStarts = isProxy(spec) ? undefined : programs.quickStarts;
+  const quickStarts = isProxy(spec.core) ? undefined : programs.quickStarts;
   const main = (await quickStarts?.quicken({ spec, java, flags, main: launch.main })) ?? launch.main;
-  const args = [...launch.first, ...flags, ...ownFlags(options), ...own, ...main, ...(isProxy(spec) ? [] : ['nogui'])];
+  const args = [
+    ...launch.first,
+    ...flags,
+    ...ownFlags(options),
+    ...own,
+    ...main,
+    ...(isProxy(spec.core) ? [] : ['nogui']),
+  ];
   return { file: java.file, args, build };
 }
 
 /** Whether a core gets its port on the command line, because it has no `server.properties`. */
-export function isProxy({ core }: Pick<GameSpec, 'core'>): boolean {
+export function isProxy(core: string): boolean {
   return core === 'velocity';
 }
 

@@ -284,8 +284,9 @@ class ProcessDriver implements Driver<Run> {
         continue;
       }
       try {
-        if (spec.core !== 'sandbox' && !isProxy(spec)) await writePorts(spec.dataDir, claimed, this.#confinement.user);
-        const port = isProxy(spec) ? ['--port', String(claimed.gamePort)] : [];
+        if (spec.core !== 'sandbox' && !isProxy(spec.core))
+          await writePorts(spec.dataDir, claimed, this.#confinement.user);
+        const port = isProxy(spec.core) ? ['--port', String(claimed.gamePort)] : [];
         const run = { ...command, args: [...command.args, ...port] };
         // The sandbox core has its own console.
         await using pipe = spec.core === 'sandbox' ? undefined : await this.#openInput(serverId);
