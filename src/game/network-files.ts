@@ -23,7 +23,10 @@ export interface Network {
 }
 
 /** The software of a server. */
-type Row = { type: string; version: string };
+interface Row {
+  type: string;
+  version: string;
+}
 
 /** The secret that this service has written for a backend. */
 const NOTE = '.dormouse-network';
