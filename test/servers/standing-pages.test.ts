@@ -195,7 +195,7 @@ test.runIf(isHere('chromium'))('an open server page follows a suspension and its
   await page.emulateMedia({ colorScheme: 'dark' });
   await legibleInTheDark(t, page);
   await it.submit('/operator/accounts/acc_test/unsuspend', { server: 'castle', reason: 'Quiet again' });
-  await page.getByText('asleep', { exact: true }).waitFor();
+  await page.getByRole('heading', { level: 1 }).getByText('asleep').waitFor();
   await page.getByRole('button', { name: 'Start' }).waitFor();
   t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
   t.deepEqual(complaints, []);

@@ -81,7 +81,7 @@ test.runIf(isHere('chromium'))('a page follows changes by others live, and a but
   const { page, complaints } = await it.open('/servers/castle');
   await page.evaluate('window.stays = true');
   await page.getByRole('button', { name: 'Start' }).click();
-  await page.getByText('awake', { exact: true }).waitFor();
+  await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
   await page.locator('summary', { hasText: 'Kill…' }).click();
   await page.evaluate(`new Promise((renewed) => {
     document.addEventListener('dormouse:renewed', renewed, { once: true });
@@ -89,7 +89,7 @@ test.runIf(isHere('chromium'))('a page follows changes by others live, and a but
   })`);
   t.is(await page.locator('details[open]', { hasText: 'Kill…' }).count(), 1, 'an opened section stays open');
   await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
-  await page.getByText('asleep', { exact: true }).waitFor();
+  await page.getByRole('heading', { level: 1 }).getByText('asleep').waitFor();
   t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
   t.deepEqual(complaints, []);
 });
@@ -184,7 +184,7 @@ test.runIf(isHere('chromium'))(
     t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
     await page.unroute('**/servers/castle');
     answer.resolve();
-    await page.getByText('awake', { exact: true }).waitFor();
+    await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
     t.true(await page.evaluate('window.stays'), 'the page was not reloaded');
   },
 );
@@ -212,7 +212,7 @@ test.runIf(isHere('chromium'))('a second click sends a form once, and a page fro
   await page.evaluate(shown(true));
   t.is(await page.locator('form[aria-busy=true]').count(), 0);
   answer.resolve();
-  await page.getByText('awake', { exact: true }).waitFor();
+  await page.getByRole('heading', { level: 1 }).getByText('awake').waitFor();
   t.is(sent, 1);
 });
 
