@@ -66,6 +66,8 @@ export async function bench(
   const file = (path: string) => join(it.dataDir, 'servers', 'abc', path);
   return {
     ...it,
+    // A request to the registry that is repeated, such as after a lost connection, waits by the clock.
+    ok: (...given) => it.during(it.ok(...given)),
     reach: (id, state) => reachSlowly(it, id, state),
     registry,
     file,
