@@ -212,7 +212,7 @@ function scan(line: string, { depth, quote }: Inside): Inside & { end: number } 
   return { depth, quote: quote.length === 3 ? quote : '', end: Math.min(at, line.length) };
 }
 
-const HEADER = /^[ \t]*\[\[?[ \t]*["']?([^[\]"']*)["']?[ \t]*\]/;
+const HEADER = /^[ \t]*\[{1,2}([^[\]]*)\]/;
 const ENTRY = /^[ \t]*(?:([\w-]+)|"([^"]*)"|'([^']*)')[ \t]*=[ \t]*/;
 
 /** Edits entries of a TOML file, and leaves everything else as it is. */
@@ -222,7 +222,8 @@ class Toml {
   constructor(text: string) {
     let inside = OUTSIDE;
     let table = '';
-    for (const line of (text.endsWith('\n') ? text : `${text}\n`).match(/[^\n]*\n/g) ?? []) {
+    for (const each of text.replace(/\n$/, '').split('\n')) {
+      const line = `${each}\n`;
       const last = this.#statements.at(-1);
       const isContinued = inside.depth > 0 || inside.quote !== '';
       inside = scan(line.trimEnd(), inside);
@@ -230,7 +231,7 @@ class Toml {
         last.text += line;
         continue;
       }
-      table = HEADER.exec(line)?.[1]?.trim() ?? table;
+      table = HEADER.exec(line)?.[1]?.replaceAll(/["']/g, '').trim() ?? table;
       this.#statements.push({ table, key: ENTRY.exec(line)?.slice(1).find(Boolean) ?? '', text: line });
     }
   }
