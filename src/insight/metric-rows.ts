@@ -51,6 +51,12 @@ export async function deleteSamplesBefore(tx: Tx, at: number): Promise<void> {
   await tx.run('DELETE FROM "metric_samples" WHERE "at" < $1', [at]);
 }
 
+/** Returns the time of the oldest sample of all servers; undefined if none is stored. */
+export async function oldestSampleAt(db: Sql): Promise<number | undefined> {
+  const [row] = await db.query<{ at: number | null }>('SELECT MIN("at") AS "at" FROM "metric_samples"');
+  return row?.at ?? undefined;
+}
+
 /** Keeps only the first sample of each slot of time that a server has between two instants. */
 export async function thinSamples(
   tx: Tx,

@@ -10,7 +10,14 @@ import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { ServerEvents } from './events.ts';
-import { type StoredSample, deleteSamplesBefore, insertSample, listSamples, thinSamples } from './metric-rows.ts';
+import {
+  type StoredSample,
+  deleteSamplesBefore,
+  insertSample,
+  listSamples,
+  oldestSampleAt,
+  thinSamples,
+} from './metric-rows.ts';
 
 /** A running server's use of CPU and memory, and its pace, at an instant. */
 export interface MetricSample {
@@ -146,17 +153,25 @@ export class Metrics {
     });
     const publish = await store.write(async (tx) => {
       for (const { serverId, sample } of minutes) await insertSample(tx, serverId, stored(sample));
-      if (isPurge) {
-        await deleteSamplesBefore(tx, at - KEPT_MS);
-        // Earlier samples are thinned already, except after a start.
-        const from = this.#purgedAt === 0 ? 0 : this.#purgedAt - EACH_MS - SPARSE_MS;
-        await thinSamples(tx, { from, to: at - EACH_MS, slotMs: SPARSE_MS });
-      }
+      if (isPurge) await deleteSamplesBefore(tx, at - KEPT_MS);
       return onMinute(tx, at, minutes);
     });
     this.#hadServers = next.size > 0;
     publish();
-    if (isPurge) this.#purgedAt = at;
+    if (isPurge) await this.#thin(at);
+  }
+
+  /** Thins the samples older than a day, by the hour, because other writes wait meanwhile. */
+  async #thin(at: number): Promise<void> {
+    const { store } = this.#options;
+    const end = at - EACH_MS;
+    // Earlier samples are thinned already, except after a start.
+    const from = this.#purgedAt === 0 ? await oldestSampleAt(store) : this.#purgedAt - EACH_MS - SPARSE_MS;
+    for (let hour = from ?? end; hour < end && !this.#closed; hour += HOUR_MS) {
+      const to = Math.min(hour + HOUR_MS, end);
+      await store.write((tx) => thinSamples(tx, { from: hour, to, slotMs: SPARSE_MS }));
+    }
+    this.#purgedAt = at;
   }
 
   /** Publishes the readings. Skips servers that have stopped since, because figures would contradict their state. */

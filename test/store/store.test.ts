@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import test from 'ava';
-import { deleteSamplesBefore, insertSample, listSamples } from '../../src/insight/metric-rows.ts';
+import {
+  deleteSamplesBefore,
+  insertSample,
+  listSamples,
+  oldestSampleAt,
+  thinSamples,
+} from '../../src/insight/metric-rows.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { getKeyByHash } from '../../src/access/key-rows.ts';
 import { getUser, hasUsers, users } from '../../src/accounts/rows.ts';
@@ -327,3 +333,21 @@ onEachStore('metrics and failures are read in order as stored, and deleted with 
   await store.write((tx) => rows.deleteServer(tx, 'abc'));
   t.deepEqual([await listSamples(store, 'abc', 0, 10), await listDiagnostics(store, 'abc')], [[], []]);
 });
+
+onEachStore(
+  'thinned metrics keep the first sample of each slot of each server, only between two instants',
+  async (t, store) => {
+    const figures = [1, 2, 3, 4, 5, 6] as const;
+    t.is(await oldestSampleAt(store), undefined);
+    await store.write(async (tx) => {
+      for (const id of ['abc', 'def']) await rows.insertServer(tx, serverRow(id));
+      for (const at of [11, 12, 19, 25, 26, 31, 32]) await insertSample(tx, 'abc', { at, figures });
+      for (const at of [12, 20, 21]) await insertSample(tx, 'def', { at, figures });
+    });
+    t.is(await oldestSampleAt(store), 11);
+    await store.write((tx) => thinSamples(tx, { from: 0, to: 30, slotMs: 10 }));
+    const timesOf = async (id: string) => (await listSamples(store, id, 0, 10)).map(({ at }) => at);
+    t.deepEqual(await timesOf('abc'), [11, 25, 31, 32]);
+    t.deepEqual(await timesOf('def'), [12, 20]);
+  },
+);
