@@ -7,7 +7,7 @@ import { ASSETS } from '../web/assets.ts';
 import { confirmed, csrfField, doneNote, hidden, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Page, SignedInRequest } from '../web/page-request.ts';
-import { SEARCH_CHARS, filterChoice, filterForm, partOf } from '../web/panel/parts.ts';
+import { SEARCH_CHARS, filterChoice, filterForm, foundBy, partOf } from '../web/panel/parts.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Form, Serve } from '../web/serve.ts';
 import { agoText, dateText, plainName } from '../web/text.ts';
@@ -103,11 +103,9 @@ function askedOf({ query }: SignedInRequest): { search: string; sort: Sort } {
 
 /** Returns the keys that contain every word of the search in their name, last characters, permissions or servers. */
 function foundKeys(keys: readonly ApiKeyRow[], search: string, names: ReadonlyMap<string, string>): ApiKeyRow[] {
-  const words = search.toLowerCase().split(' ');
-  return keys.filter(({ name, last4, scopes, serverIds }) => {
+  return foundBy(search, keys, ({ name, last4, scopes, serverIds }) => {
     const servers = (serverIds ?? []).flatMap((id) => [id, names.get(id) ?? '']);
-    const text = [name, last4, ...scopes, ...servers].join(' ').toLowerCase();
-    return words.every((word) => text.includes(word));
+    return [name, last4, ...scopes, ...servers];
   });
 }
 

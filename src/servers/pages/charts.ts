@@ -3,7 +3,7 @@ import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/units.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
-import { chipLinks } from '../../web/panel/parts.ts';
+import { chipLinks, rowTable } from '../../web/panel/parts.ts';
 import { toneOf } from '../../web/panel/state.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { spanText } from '../../web/panel/words.ts';
@@ -109,21 +109,11 @@ function figureTable(series: readonly Sample[], rowMs: number, bands: readonly B
   if (rows.size === 0) return html`<p class="soft">No data yet.</p>`;
   return html`<details>
     <summary>${rowMs === HOUR_MS ? 'Hourly table' : 'Table'}</summary>
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col">From</th>
-          <th scope="col">Awake</th>
-          <th scope="col">Most players</th>
-          <th scope="col">Ticks</th>
-          <th scope="col">Memory</th>
-          <th scope="col">Processor</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${[...rows].toReversed().map(([from, samples]) => row(samples, { from, to: from + rowMs }, bands))}
-      </tbody>
-    </table>
+    ${rowTable(
+      'Usage, newest first',
+      ['From', 'Awake', 'Most players', 'Ticks', 'Memory', 'Processor'],
+      [...rows].toReversed().map(([from, samples]) => row(samples, { from, to: from + rowMs }, bands)),
+    )}
   </details>`;
 }
 

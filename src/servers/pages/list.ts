@@ -9,7 +9,15 @@ import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import { addressOf, buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
-import { SEARCH_CHARS, copyButton, filterChoice, filterForm, partOf, rowTable } from '../../web/panel/parts.ts';
+import {
+  SEARCH_CHARS,
+  copyButton,
+  filterChoice,
+  filterForm,
+  foundBy,
+  partOf,
+  rowTable,
+} from '../../web/panel/parts.ts';
 import { askFirst, buttonsOf, standingTag, stateWords } from '../../web/panel/state.ts';
 import { agoTag } from '../../web/panel/time.ts';
 import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
@@ -150,11 +158,9 @@ function listFilter(request: PanelRequest): Html {
 
 /** Returns the servers that contain every word of the search, in their name, tags, id, address, software, region or state. */
 export function foundServers<Of extends Listed>(servers: readonly Of[], search: string): Of[] {
-  const words = search.toLowerCase().split(' ');
-  return servers.filter((server) => {
+  return foundBy(search, servers, (server) => {
     const { name = '', tags = [], id, address, region, state } = server;
-    const text = [name, ...tags, id, address, softwareText(server), region, stateWords(state)].join(' ').toLowerCase();
-    return words.every((word) => text.includes(word));
+    return [name, ...tags, id, address, softwareText(server), region, stateWords(state)];
   });
 }
 
@@ -230,12 +236,16 @@ function serverTable(
 
 function serverButtons(request: PanelRequest, server: Summary, code: string | undefined): Html {
   const { id, playersOnline } = server;
-  const asks = typeof server.stopsAt === 'string' ? 0 : (playersOnline ?? 0);
   const name = nameOf(server);
   return html`<div class="actions">
-    ${buttonsOf(server, code).map(({ verb, label }) =>
-      askFirst({ id: `ask-${verb}-${id}`, verb, label, variant: 'second', name }, asks, (text, fields) =>
-        buttonForm(request, verb, html`${text}<span class="unseen"> ${name}</span>`, { fields: { id, ...fields } }),
+    ${buttonsOf(server, code).map((button) =>
+      askFirst(
+        { ...button, id: `ask-${button.verb}-${id}`, variant: 'second', name },
+        playersOnline ?? 0,
+        (text, fields) =>
+          buttonForm(request, button.verb, html`${text}<span class="unseen"> ${name}</span>`, {
+            fields: { id, ...fields },
+          }),
       ),
     )}
   </div>`;

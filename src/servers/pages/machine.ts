@@ -3,6 +3,7 @@ import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { rowTable } from '../../web/panel/parts.ts';
 import { stateTag } from '../../web/panel/state.ts';
 import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, sinceTime } from '../../web/panel/words.ts';
@@ -40,22 +41,11 @@ async function machinePage(request: ServerRequest): Promise<Page> {
       ${
         known.length === 0
           ? html`<p class="empty">No transitions yet.</p>`
-          : html`<table class="rows">
-              <caption class="unseen">
-                History, newest first
-              </caption>
-              <thead>
-                <tr>
-                  <th scope="col">When</th>
-                  <th scope="col">What</th>
-                  <th scope="col">Why</th>
-                  <th scope="col">Event</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${steps.map((step) => stepRow(request, step))}
-              </tbody>
-            </table>`
+          : rowTable(
+              'History, newest first',
+              ['When', 'What', 'Why', 'Event'],
+              steps.map((step) => stepRow(request, step)),
+            )
       }
       ${
         known.length > steps.length &&

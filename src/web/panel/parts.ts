@@ -78,6 +78,19 @@ export function filterForm(
 /** The length limit of a search. */
 export const SEARCH_CHARS = 100;
 
+/** Returns the entries in whose texts every word of a search occurs. */
+export function foundBy<Entry>(
+  search: string,
+  entries: readonly Entry[],
+  textsOf: (entry: Entry) => readonly string[],
+): Entry[] {
+  const words = search.toLowerCase().split(' ');
+  return entries.filter((entry) => {
+    const text = textsOf(entry).join(' ').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
 /** A choice of a filter. `options`: values and names; '' means all. */
 export function filterChoice(
   name: string,

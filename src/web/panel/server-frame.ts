@@ -147,8 +147,8 @@ function actions(request: Framed): Html | false {
   const { server, csrf, playersOnline } = request;
   const back = addressOf(request);
   const possible = buttonsOf(server, server.startErrorCode);
-  const asks = server.stopsAt === null ? playersOnline : 0;
-  const buttons = possible.map(({ verb, label, variant }) => {
+  const buttons = possible.map((button) => {
+    const { verb, variant } = button;
     const form = (text: string, fields: Record<string, string> = {}) =>
       html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
         ${csrfField(csrf)}${hidden('back', back)}${Object.entries(fields).map(([name, value]) => hidden(name, value))}<button
@@ -158,7 +158,7 @@ function actions(request: Framed): Html | false {
           ${text}
         </button>
       </form>`;
-    return askFirst({ id: `ask-${verb}`, verb, label, variant }, asks, form);
+    return askFirst({ ...button, id: `ask-${verb}` }, playersOnline, form);
   });
   return buttons.length > 0 && html`<div class="actions">${buttons}</div>`;
 }

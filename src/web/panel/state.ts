@@ -72,6 +72,8 @@ interface StateButton {
   verb: 'start' | 'stop' | 'restart' | 'retry-install';
   label: string;
   variant: '' | 'second';
+  /** Whether players are warned of it already. */
+  isAnnounced?: true;
 }
 
 const START: StateButton = { verb: 'start', label: 'Start', variant: '' };
@@ -105,7 +107,7 @@ function announcedButtons(isRestart: boolean): readonly StateButton[] {
   const [verb, label] = isRestart ? (['restart', 'Restart'] as const) : (['stop', 'Stop'] as const);
   return [
     { verb: 'start', label: `Cancel the ${verb}`, variant: '' },
-    { verb, label: `${label} now`, variant: 'second' },
+    { verb, label: `${label} now`, variant: 'second', isAnnounced: true },
   ];
 }
 
@@ -117,11 +119,11 @@ const WARN_SECONDS = 30;
  * question; `name`: of the server, for screen readers. `form` makes the form with the text of its button and fields.
  */
 export function askFirst(
-  { id, verb, label, variant, name = '' }: StateButton & { id: string; name?: string },
+  { id, verb, label, variant, isAnnounced, name = '' }: StateButton & { id: string; name?: string },
   playersOnline: number,
   form: (text: string, fields?: Record<string, string>) => Html,
 ): Html {
-  if (playersOnline === 0 || (verb !== 'stop' && verb !== 'restart')) return form(label);
+  if (playersOnline === 0 || isAnnounced || (verb !== 'stop' && verb !== 'restart')) return form(label);
   const unseen = name !== '' && html`<span class="unseen"> ${name}</span>`;
   return html`<button class="${variant}" type="button" popovertarget="${id}">${label}…${unseen}</button>
     <div class="ask" id="${id}" popover role="dialog" aria-label="${label} ${name}">
