@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { writeArchive } from '../../src/backups/archive.ts';
@@ -12,6 +12,7 @@ import { systemClock } from '../../src/kernel/system-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { Progress } from '../../src/backups/base.ts';
 import { resticPlace } from '../support/restic.ts';
+import { bytesBelow } from '../support/tree.ts';
 import { familyCpuMs } from './children.ts';
 import { inFolder, shell } from './control.ts';
 import { type Report } from './figures.ts';
@@ -53,12 +54,12 @@ export async function run(report: Report): Promise<void> {
         else theirs.push(await cpuOf(peer));
       report.progress(`day ${day + 1} of ${DAYS}`);
     }
-    const space = await sizeOf(join(folder, 'repository'));
+    const space = await bytesBelow(join(folder, 'repository'));
     // The first day sends everything.
     const least = (all: readonly number[]) => Math.min(...all.slice(1));
     const note = `a world of ${WORLD_MIB} MiB of which ${CHANGED * 100} % changes per day`;
     report.row({ figure: `space of ${DAYS} backups ÷ one archive`, value: space / bytes, unit: '1', note });
-    report.row({ figure: 'space ÷ by hand', value: space / (await sizeOf(byHand)), unit: '1' });
+    report.row({ figure: 'space ÷ by hand', value: space / (await bytesBelow(byHand)), unit: '1' });
     report.row({ figure: 'CPU ÷ tar | restic by hand', value: least(ours) / least(theirs), unit: '1' });
     report.row({ figure: 'CPU of a later day', value: least(ours) / 1_000, unit: 's' });
   });
@@ -107,10 +108,4 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   const before = familyCpuMs();
   await work();
   return familyCpuMs() - before;
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) => each.isFile());
-  const sizes = await Promise.all(files.map(async (each) => (await stat(join(each.parentPath, each.name))).size));
-  return sizes.reduce((total, each) => total + each, 0);
 }

@@ -167,8 +167,6 @@ test.runIf(isHere('chromium'))(
     const now = page.locator('[data-live=now]');
     const shows = async (text: string | RegExp) => {
       await now.getByText(text).waitFor();
-      // A form in flight is dimmed.
-      await page.locator('form[aria-busy=true]').waitFor({ state: 'hidden' });
       await accessible(t, page);
     };
     await page.getByRole('button', { name: 'Start' }).click();

@@ -53,6 +53,8 @@ export async function openPanel(t: ExecutionContext, options: ApiTestOptions = {
  * targets that are big enough.
  */
 export async function accessible(t: ExecutionContext, page: Page): Promise<void> {
+  // A form in flight is dimmed.
+  await page.locator('form[aria-busy=true]').first().waitFor({ state: 'hidden' });
   await page.evaluate(readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'));
   await keepsAxesRules(t, page);
   const found = await page.evaluate<Record<string, unknown>>(INSPECT);

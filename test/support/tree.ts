@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 /** The content of a folder: each file's path with a hash of its bytes, and each folder's path with ''. */
@@ -28,4 +28,16 @@ export async function plant(root: string, files: Record<string, string | Buffer>
     await mkdir(dirname(join(root, name)), { recursive: true });
     await writeFile(join(root, name), content);
   }
+}
+
+/** Adds up the sizes of the files below a folder. Files that are removed meanwhile count as empty. */
+export async function bytesBelow(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const sizeOf = (path: string) =>
+    stat(path).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  return (await Promise.all(paths.map(sizeOf))).reduce((sum, bytes) => sum + bytes, 0);
 }

@@ -12,7 +12,7 @@ import { fewAtATime } from '../../support/few.ts';
 import { isHere } from '../../support/needs.ts';
 import { type OnRestic, restic, resticChild, resticFolder, resticPlace } from '../../support/restic.ts';
 import { silentStore } from '../../support/s3.ts';
-import { plant, treeOf } from '../../support/tree.ts';
+import { bytesBelow, plant, treeOf } from '../../support/tree.ts';
 import { type Shown, backUp, filesOf, find, restore, rootOf, sleeping } from '../parts.ts';
 
 interface Place {
@@ -118,8 +118,11 @@ testReal(
     await it.ok('DELETE', '/v1/servers/arena');
     await it.passUntil(async () => (await stored()).length === 1, 1_000);
     t.deepEqual(await stored(), [second.id]);
-    const before = await sizeOf(join(on.folder, 'repository/data'));
-    await it.passUntil(async () => (await sizeOf(join(on.folder, 'repository/data'))) < before - 5 * MIB, 3_600_000);
+    const before = await bytesBelow(join(on.folder, 'repository/data'));
+    await it.passUntil(
+      async () => (await bytesBelow(join(on.folder, 'repository/data'))) < before - 5 * MIB,
+      3_600_000,
+    );
     await restic(on, 'check', '--read-data');
     t.is((await it.during(restore(it, second.id))).status, 200);
   },
@@ -207,20 +210,6 @@ testReal('a repository is created with a password of its own, which is in a file
   const none = { ...on, resticEnvironment: { PATH: '/nowhere' } };
   await t.throwsAsync(resticPlace(none).passed(), { message: /apt install restic/ });
 });
-
-async function sizeOf(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const sizes = await Promise.all(
-    files.map(({ parentPath, name }) =>
-      stat(join(parentPath, name)).then(
-        ({ size }) => size,
-        () => 0,
-      ),
-    ),
-  );
-  return sizes.reduce((sum, bytes) => sum + bytes, 0);
-}
 
 testReal('a missing repository that has backups is not created anew, and restic without an answer ends', async (t) => {
   const on = await resticFolder(t);
