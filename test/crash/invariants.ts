@@ -1,6 +1,7 @@
-import { readdir } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
@@ -51,9 +52,19 @@ async function games(service: Service, store: Store): Promise<string[]> {
 async function oddGames(service: Service, store: Store): Promise<string[]> {
   const rows = await store.query<{ id: string; state: string }>('SELECT "id", "state" FROM "servers"');
   const awake = rows.filter(({ state }) => state === 'running').map(({ id }) => id);
-  const running = (await runningGames(service)).map(({ serverId }) => serverId);
-  const [wanted, found] = [awake.toSorted().join(' '), running.toSorted().join(' ')];
-  return wanted === found ? [] : [`awake are "${wanted}", games run of "${found}"`];
+  const running = await runningGames(service);
+  const found = running.map(({ serverId }) => serverId).toSorted();
+  return isDeepStrictEqual(awake.toSorted(), found)
+    ? []
+    : [`awake are ${awake.join(' ')}; games run: ${JSON.stringify(running)}; runs: ${await runsOf(service)}`];
+}
+
+/** The run files, for somebody who looks for the cause of an odd game. */
+async function runsOf({ dataDir }: Service): Promise<string> {
+  const files = (await readdir(join(dataDir, 'run'))).filter((name) => name.endsWith('.json'));
+  return (await Promise.all(files.map((name) => readFile(join(dataDir, 'run', name), 'utf8').catch(() => '')))).join(
+    ' ',
+  );
 }
 
 const SWEEP_MS = 120_000;

@@ -12,6 +12,7 @@ import { createJavaDownloads } from '../../src/engines/process/cores/java-downlo
 import { openCoreSources } from '../../src/engines/process/cores/sources.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { javaRange } from '../../src/game/container.ts';
+import { coreOf } from '../../src/game/cores.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 
 /** `npm run test:sources` sets it. These tests need the internet and download about a gigabyte. */
@@ -30,6 +31,7 @@ for (const core of [
   'quilt',
   'forge',
   'neoforge',
+  'velocity',
 ]) {
   test.serial.runIf(isWanted)(`the real source of ${core} answers as documented`, async (t) => {
     t.timeout(900_000);
@@ -54,7 +56,7 @@ for (const core of [
         }),
     };
     // The newest release of Folia and Pufferfish may be another one.
-    for (const version of [VERSION, '1.21.8', '1.21.4', '1.20.4']) {
+    for (const version of coreOf(core)?.proxyVersions ?? [VERSION, '1.21.8', '1.21.4', '1.20.4']) {
       const spec = { core, version, dataDir: join(dir, 'data'), ramMb: 2_048, java: javaRange(version, core) };
       try {
         const { args } = await commandFor(spec as GameSpec, programs, AbortSignal.timeout(900_000));

@@ -1,8 +1,15 @@
 import { readFile, readdir } from 'node:fs/promises';
 
+interface RunningGame {
+  pid: number;
+  serverId: string;
+  /** The token of its run. */
+  run: string;
+}
+
 /** Returns the sandbox games of a service that run as processes of this machine. */
-export async function runningGames({ dataDir }: { dataDir: string }): Promise<{ pid: number; serverId: string }[]> {
-  const found: { pid: number; serverId: string }[] = [];
+export async function runningGames({ dataDir }: { dataDir: string }): Promise<RunningGame[]> {
+  const found: RunningGame[] = [];
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
     const [environment, command] = await Promise.all([
@@ -12,8 +19,9 @@ export async function runningGames({ dataDir }: { dataDir: string }): Promise<{ 
     // A process that only confines a game is not a game.
     if (command.startsWith('bwrap\0')) continue;
     const serverId = /(?:^|\0)DORMOUSE_SERVER=([^\0]*)/.exec(environment)?.[1];
+    const run = /(?:^|\0)DORMOUSE_RUN=([^\0]*)/.exec(environment)?.[1] ?? '';
     if (serverId === undefined || !command.includes('sandbox/main.ts') || !environment.includes(dataDir)) continue;
-    found.push({ pid: Number(entry), serverId });
+    found.push({ pid: Number(entry), serverId, run });
   }
   return found;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
+import { send } from './signals.ts';
 import { statFields } from './table.ts';
 
 /** Maximum depth of nested processes. No game needs more. */
@@ -17,16 +18,26 @@ export async function familyOf(leader: number): Promise<number[]> {
 }
 
 /**
- * Returns the game's own first process: the started one, or the one inside bubblewrap. Bubblewrap would end on a signal
- * without passing it on.
+ * Sends a signal to the game of a process group. Bubblewrap would end on a signal without passing it on, and its other
+ * processes would go on. So while it has not started the game yet, the whole group is killed: nothing is to be saved.
  */
-export async function gameProcessOf(leader: number): Promise<number> {
+export async function signalGame(leader: number, signal: NodeJS.Signals): Promise<void> {
+  const game = await gameProcessOf(leader);
+  if (game === undefined) send(-leader, 'SIGKILL');
+  else send(game, signal);
+}
+
+/**
+ * Returns the game's own first process: the started one, or the one inside bubblewrap. Returns undefined while
+ * bubblewrap has not started it yet.
+ */
+export async function gameProcessOf(leader: number): Promise<number | undefined> {
   if (!isWrapper(leader)) return leader;
   const family = await familyTree(leader);
   let pid = leader;
   for (let steps = 0; steps < MOST_ANCESTORS && isWrapper(pid); steps++) {
     const child = family.find(({ parent }) => parent === pid);
-    if (child === undefined) return leader;
+    if (child === undefined) return undefined;
     pid = child.pid;
   }
   return pid;

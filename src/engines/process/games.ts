@@ -7,7 +7,8 @@ import type { Clock } from '../../kernel/clock.ts';
 import { abortable, withTimeout } from '../../kernel/timeout.ts';
 import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../engine.ts';
 import type { GamePorts } from './command.ts';
-import { gameProcessOf } from './family.ts';
+import { signalGame } from './family.ts';
+import { killMarked } from './kill-marked.ts';
 import type { ProcessLogFiles } from './log-files.ts';
 import { LogRotation } from './log-rotation.ts';
 import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts';
@@ -143,7 +144,7 @@ export class ProcessGames {
       ...run,
       pid: child.pid,
       startedAt: run.intendedAt,
-      start: (await table.startOf(child.pid)) ?? null,
+      start: (await table.startOf(child.pid).catch(() => null)) ?? null,
     };
     const live = this.#enlist(started, true, forwarder);
     child.once('exit', (code, signal) => {
@@ -170,7 +171,7 @@ export class ProcessGames {
   async stop(run: Run, graceMs: number, signal: NodeJS.Signals = 'SIGTERM', calledOff?: AbortSignal): Promise<void> {
     const live = this.#live.get(run.token);
     if (!live || run.pid === null) return;
-    send(await gameProcessOf(run.pid), signal);
+    await signalGame(run.pid, signal);
     if (!(await abortable(this.#endsWithin(live, graceMs), calledOff))) {
       send(-run.pid, 'SIGKILL');
       if (!(await this.#endsWithin(live, KILL_MS))) throw unkillable();
@@ -249,7 +250,7 @@ export class ProcessGames {
       const alive = await Promise.all(pids.map((pid) => table.startOf(pid)));
       return pids.filter((_, index) => alive[index] !== undefined);
     };
-    for (const pid of (await left()).filter(leadsGroup)) send(await gameProcessOf(pid), 'SIGTERM');
+    for (const pid of (await left()).filter(leadsGroup)) await signalGame(pid, 'SIGTERM');
     const end = performance.now() + graceMs;
     for (let pids = await left(); pids.length > 0; pids = await left()) {
       const late = performance.now() - end;
@@ -362,18 +363,14 @@ export class ProcessGames {
     this.events.emit('event', { type: 'down', game: gameOf(live.run) });
   }
 
-  /** Kills the processes that a run has left. Never rejects. */
   async #killRest({ serverId, token }: Run): Promise<void> {
-    try {
-      for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
-    } catch (err) {
-      this.#log.warn({ err, server: serverId }, 'the child processes of an ended game could not be killed');
-    }
+    await killMarked(`${TOKEN}=${token}`, this.#log.child({ server: serverId }));
   }
 
   async #look(live: Live): Promise<void> {
     const { pid, start } = live.run;
-    if (pid !== null && (await table.startOf(pid)) === start) return;
+    // While the process cannot be read, it counts as running.
+    if (pid !== null && (await table.startOf(pid).catch(() => start)) === start) return;
     live.end({ code: null, oomKilled: false, at: this.#clock.now() });
   }
 

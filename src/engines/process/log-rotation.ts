@@ -44,7 +44,7 @@ export class LogRotation {
     if (pid === null) return false;
     const pause = async () => {
       send(-pid, 'SIGSTOP');
-      const game = await gameProcessOf(pid);
+      const game = (await gameProcessOf(pid)) ?? pid;
       for (let attempt = 0; attempt < 100 && !processTable.isStopped(game); attempt += 1) await sleep(1);
       return processTable.isStopped(game);
     };

@@ -210,7 +210,7 @@ class ProcessDriver implements Driver<Run> {
 
   async stats(serverId: string, { exit, pid, startedAt, ramMb }: Run): Promise<GameStats | undefined> {
     if (exit !== null || pid === null) return undefined;
-    const usage = await processTable.usage(await gameProcessOf(pid));
+    const usage = await processTable.usage((await gameProcessOf(pid)) ?? pid);
     if (!usage) return undefined;
     const at = this.#clock.now();
     const before = this.#usages.get(serverId) ?? { cpuMs: 0, at: startedAt ?? at };

@@ -6,14 +6,20 @@ import { MIB } from '../../kernel/units.ts';
 
 const run = promisify(execFile);
 
+/** Errors of reading a process that has ended, or one of another user. Any other error says nothing about it. */
+const HIDDEN = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM']);
+/** Number of processes read at once. Each open file counts against the limit of this process. */
+const AT_ONCE = 16;
+
 /** This machine's information about processes. */
 export interface ProcessTable {
   /**
    * Returns a text that distinguishes a process from any later one of the same pid: the instant it started, in the
-   * system's own format. Undefined for an ended one, even before it is reaped.
+   * system's own format. Undefined for an ended one, even before it is reaped. Rejects if the system has no file
+   * descriptor left: the process may still run.
    */
   startOf(pid: number): Promise<string | undefined>;
-  /** Returns the processes whose environment at their start contained `NAME=value`. */
+  /** Returns the processes whose environment at their start contained `NAME=value`. Rejects as `startOf` does. */
   withEnvironment(entry: string): Promise<number[]>;
   /**
    * Returns a variable of the environment with which a process started; undefined if it has no such variable or has
@@ -44,17 +50,15 @@ function procTable(): ProcessTable {
     },
     async withEnvironment(entry) {
       const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
-      const found = pids.map(async (pid) => {
-        // Other users' processes cannot be read, and some processes end during the search.
-        const environ = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-        return environ.split('\0').includes(entry) ? [pid] : [];
-      });
-      return (await Promise.all(found)).flat();
+      const found: number[] = [];
+      for (let at = 0; at < pids.length; at += AT_ONCE) {
+        const some = pids.slice(at, at + AT_ONCE);
+        const environments = await Promise.all(some.map(environmentOf));
+        found.push(...some.filter((_, index) => environments[index]?.includes(entry)));
+      }
+      return found;
     },
-    async variable(pid, name) {
-      const environ = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-      return valueIn(environ.split('\0'), name);
-    },
+    variable: async (pid, name) => valueIn(await environmentOf(pid), name),
     isStopped: (pid) => statFields(pid)?.[0] === 'T',
     async usage(pid) {
       const fields = statFields(pid);
@@ -66,6 +70,19 @@ function procTable(): ProcessTable {
   };
 }
 
+async function environmentOf(pid: number): Promise<string[]> {
+  const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(ifHidden(''));
+  return text.split('\0');
+}
+
+/** Returns a handler of errors: `value` for a process that has ended or is another user's. */
+function ifHidden<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (HIDDEN.has((error as NodeJS.ErrnoException).code ?? '')) return value;
+    throw error;
+  };
+}
+
 /**
  * Returns the fields of /proc/<pid>/stat from the third on. The second is the name, which may itself contain blanks and
  * brackets.
@@ -74,8 +91,8 @@ export function statFields(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return undefined;
+  } catch (error) {
+    return ifHidden(undefined)(error);
   }
 }
 

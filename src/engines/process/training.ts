@@ -7,7 +7,7 @@ import { MIB, MINUTE_MS } from '../../kernel/units.ts';
 import { boundRun, limitedRun } from './bound-run.ts';
 import { pathsOf } from './bubblewrap.ts';
 import type { Confinement } from './confinement.ts';
-import { familyOf, gameProcessOf } from './family.ts';
+import { familyOf, signalGame } from './family.ts';
 import { findProgram } from './find-program.ts';
 import { send } from './signals.ts';
 import type { Java } from './java-homes.ts';
@@ -75,7 +75,7 @@ async function train(training: Training, confinement: Confinement, searchPath: s
   signal.addEventListener('abort', abort, { once: true });
   try {
     const stop = () => {
-      if (child.pid !== undefined) void gameProcessOf(child.pid).then((pid) => send(pid, 'SIGTERM'));
+      if (child.pid !== undefined) void signalGame(child.pid, 'SIGTERM');
     };
     const output = stopOnceReady(stop);
     child.stdout?.on('data', output.add);
