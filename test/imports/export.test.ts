@@ -1,7 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import test from 'ava';
-import { README } from '../../src/imports/export.ts';
+import { MOST_PAUSED_MS, README } from '../../src/imports/export.ts';
+import { MIB } from '../../src/kernel/units.ts';
 import { api } from '../support/api-harness.ts';
 import { SERVER_FILES, tarOf } from '../support/server-archive.ts';
 
@@ -46,4 +50,25 @@ test('an export of a running game pauses saving until the download has ended', a
   await it.during(answer.arrayBuffer());
   await it.during(it.until(() => it.games.commands.length === 3));
   t.deepEqual(it.games.commands, ['castle: save-off', 'castle: save-all flush', 'castle: save-on']);
+});
+
+test('an export that is not read for ten minutes breaks off, and the running game saves again', async (t) => {
+  const it = await api(t);
+  await it.create('castle');
+  await it.ok('POST', '/v1/servers/castle:setProperties', { idleTimeoutMinutes: -1 });
+  // More than a connection buffers.
+  mkdirSync(join(it.dataDir, 'servers/castle'), { recursive: true });
+  writeFileSync(join(it.dataDir, 'servers/castle/map.bin'), randomBytes(32 * MIB));
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const asked = request(`${it.origin}/v1/servers/castle/export`, { headers: { 'x-api-key': it.key } }).end();
+  const [answer] = (await it.during(once(asked, 'response'))) as [IncomingMessage];
+  const broken = once(answer, 'error');
+  await it.clock.advance(MOST_PAUSED_MS - 1_000);
+  t.false(it.games.commands.includes('castle: save-on'));
+  await it.clock.advance(1_000);
+  await it.during(it.until(() => it.games.commands.includes('castle: save-on')));
+  answer.resume();
+  const [error] = (await broken) as [Error];
+  t.regex(error.message, /aborted/);
 });

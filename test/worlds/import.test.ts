@@ -2,8 +2,12 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { api } from '../support/api-harness.ts';
-import { openPanel } from '../support/panel.ts';
+import { closeBrowser } from '../support/browser.ts';
+import { isHere } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
 import { tarOf } from '../support/server-archive.ts';
+
+test.after.always(closeBrowser);
 
 async function lobby(t: ExecutionContext) {
   const it = await api(t);
@@ -60,3 +64,33 @@ test('without JavaScript, a world is uploaded on the page of worlds, and added u
   await it.until(() => existsSync(join(it.dataDir, 'servers/lobby/isle/level.dat')));
   t.pass();
 });
+
+test.runIf(isHere('chromium'))(
+  'an archive dropped on the page of worlds becomes a world under the name that is chosen, on a phone too',
+  async (t) => {
+    const it = await openPanel(t);
+    await it.create('lobby');
+    const archive = (name: string) => ({
+      name: `${name}.tar`,
+      mimeType: 'application/x-tar',
+      buffer: tarOf({ 'level.dat': name }, ''),
+    });
+    for (const [name, options] of [
+      ['island', { viewport: { width: 1280, height: 900 } }],
+      ['reef', PHONE],
+    ] as const) {
+      const { page, complaints } = await it.open('/servers/lobby/worlds', options);
+      await page.locator('[data-files]').setInputFiles([archive(name)]);
+      const field = page.getByRole('textbox', { name: 'Name' });
+      await field.waitFor();
+      t.is(await field.inputValue(), name);
+      await accessible(t, page);
+      await field.fill(`my-${name}`);
+      await field.press('Enter');
+      // On a slow machine the move may take longer than the page waits.
+      await it.during(page.getByText(/^(?:World added|Adding the world)/).waitFor());
+      await it.until(() => existsSync(join(it.dataDir, `servers/lobby/my-${name}/level.dat`)));
+      t.deepEqual(complaints, []);
+    }
+  },
+);

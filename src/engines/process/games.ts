@@ -113,7 +113,7 @@ export class ProcessGames {
 
   /** Gives up a claimed run that was not started. */
   async abandon(run: Run): Promise<void> {
-    await this.#runs.remove(run.serverId);
+    await this.#runs.remove(run);
     this.#starting.delete(run.token);
   }
 
@@ -282,7 +282,7 @@ export class ProcessGames {
     if (!isOld) return undefined;
     // Its first process may have ended while others stayed.
     await this.#killRest(run);
-    await this.#runs.remove(run.serverId);
+    await this.#runs.remove(run);
     return undefined;
   }
 

@@ -190,7 +190,7 @@ class ProcessDriver implements Driver<Run> {
 
   async discard(found: Run): Promise<void> {
     await this.#games.stop(found, 0, 'SIGKILL');
-    await this.#runs.remove(found.serverId);
+    await this.#runs.remove(found);
     this.#input.remove(found.serverId);
     this.#releasePorts(found.serverId);
     this.#usages.delete(found.serverId);

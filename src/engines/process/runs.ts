@@ -75,7 +75,8 @@ export interface Runs {
   claim(run: Run): Promise<boolean>;
   /** Writes a later version. Does nothing if the file is gone, belongs to another run, or already contains the end. */
   update(run: Run): Promise<void>;
-  remove(serverId: string): Promise<void>;
+  /** Does nothing if the file is gone or belongs to another run. */
+  remove(run: Run): Promise<void>;
   /** Returns the path of the server's run file, whether or not it exists. */
   path(serverId: string): string;
   /** Returns whether an unreadable run file was set aside. Its processes may still run. */
@@ -147,6 +148,11 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
     onDamaged(serverId);
   }
 
+  function foundNow(serverId: string): Run | undefined {
+    const file = path(serverId);
+    return existsSync(file) ? runOf(readFileSync(file, 'utf8'), serverId) : undefined;
+  }
+
   /** Writes a draft of a run, and calls `place` to move it into place. */
   async function drafted(run: Run, place: (draft: string) => void | Promise<void>): Promise<void> {
     const draft = join(dir, `.${run.serverId}.${process.pid}.${PROCESS}.${randomBytes(6).toString('hex')}`);
@@ -185,11 +191,14 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
       await drafted(run, (draft) => {
         // Check again, synchronously: writing a draft may take long, and a file removed in the meantime must not
         // reappear.
-        const found = existsSync(file) ? runOf(readFileSync(file, 'utf8'), serverId) : undefined;
+        const found = foundNow(serverId);
         if (found?.token === token && found.exit === null) renameSync(draft, file);
       });
     },
-    remove: (serverId) => rm(path(serverId), { force: true }),
+    async remove({ serverId, token }) {
+      // Synchronous, so that no other run can write in between.
+      if (foundNow(serverId)?.token === token) rmSync(path(serverId), { force: true });
+    },
     isDamaged: (serverId) => existsSync(damagedPath(serverId)),
     async sweep() {
       for (const name of await readdir(dir).catch(() => [])) {
