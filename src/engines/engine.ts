@@ -44,6 +44,11 @@ export interface GameSpec {
    * (ignored by engines without images). Absent: no.
    */
   isOneJar?: boolean;
+  /**
+   * Whether the core is a proxy of a network. It gets its port on the command line, because it has no
+   * `server.properties`, and starts in seconds. Absent: no.
+   */
+  isProxy?: boolean;
   /** A folder of this machine that the game may read, mounted at /dormouse (set by the Docker engine). Absent: none. */
   readable?: string;
   /** The region to run in (ignored by engines of one machine). Absent: the installation's region. */

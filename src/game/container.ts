@@ -59,6 +59,7 @@ export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
     ramMb: row.ramMb,
     ...(!sandbox && { java: javaRange(row.version, row.type), ...jvmOf(row) }),
     ...(isOneJar(row, settings.build) && { isOneJar: true }),
+    ...(isProxy(row.type) && { isProxy: true }),
     ports: settings.ports.map(({ hostPort, containerPort, proto }) => ({ hostPort, containerPort, proto })),
     cpus: settings.cpus,
     image: sandbox

@@ -154,7 +154,7 @@ test('Velocity is downloaded from the service of PaperMC, and starts without a g
   const it = await machine(t);
   it.from.paper('velocity', '3.4.0-SNAPSHOT', [{ build: '550' }, { build: '551' }]);
   const command = await commandFor(
-    { core: 'velocity', version: '3.4.0-SNAPSHOT', dataDir: it.data, ramMb: 1_024 } as GameSpec,
+    { core: 'velocity', isProxy: true, version: '3.4.0-SNAPSHOT', dataDir: it.data, ramMb: 1_024 } as GameSpec,
     it.programs,
     never,
   );

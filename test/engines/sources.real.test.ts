@@ -12,7 +12,7 @@ import { createJavaDownloads } from '../../src/engines/process/cores/java-downlo
 import { openCoreSources } from '../../src/engines/process/cores/sources.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { javaRange } from '../../src/game/container.ts';
-import { coreOf } from '../../src/game/cores.ts';
+import { coreOf, isProxy } from '../../src/game/cores.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 
 /** `npm run test:sources` sets it. These tests need the internet and download about a gigabyte. */
@@ -57,7 +57,14 @@ for (const core of [
     };
     // The newest release of Folia and Pufferfish may be another one.
     for (const version of coreOf(core)?.proxyVersions ?? [VERSION, '1.21.8', '1.21.4', '1.20.4']) {
-      const spec = { core, version, dataDir: join(dir, 'data'), ramMb: 2_048, java: javaRange(version, core) };
+      const spec = {
+        core,
+        version,
+        isProxy: isProxy(core),
+        dataDir: join(dir, 'data'),
+        ramMb: 2_048,
+        java: javaRange(version, core),
+      };
       try {
         const { args } = await commandFor(spec as GameSpec, programs, AbortSignal.timeout(900_000));
         t.log(args.join(' '));

@@ -44,23 +44,11 @@ export async function commandFor(
   const own = [`-Xms${Math.floor(heap / 4)}M`, `-Xmx${heap}M`, '-XX:+ExitOnOutOfMemoryError'];
   const { preset = 'default', options = '' } = spec.jvm ?? {};
   const flags = presetFlags(preset, java.major);
-  // Quick starts are made for games: a proxy has no EULA and starts in seconds.
-  const quickStarts = isProxy(spec.core) ? undefined : programs.quickStarts;
+  // Quick starts are made for games, with a EULA and a world.
+  const quickStarts = spec.isProxy ? undefined : programs.quickStarts;
   const main = (await quickStarts?.quicken({ spec, java, flags, main: launch.main })) ?? launch.main;
-  const args = [
-    ...launch.first,
-    ...flags,
-    ...ownFlags(options),
-    ...own,
-    ...main,
-    ...(isProxy(spec.core) ? [] : ['nogui']),
-  ];
+  const args = [...launch.first, ...flags, ...ownFlags(options), ...own, ...main, ...(spec.isProxy ? [] : ['nogui'])];
   return { file: java.file, args, build };
-}
-
-/** Whether a core gets its port on the command line, because it has no `server.properties`. */
-export function isProxy(core: string): boolean {
-  return core === 'velocity';
 }
 
 /**

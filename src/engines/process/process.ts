@@ -19,7 +19,7 @@ import {
   type LogQuery,
   type Preparation,
 } from '../engine.ts';
-import { type GamePorts, type Programs, commandFor, isProxy, writePorts } from './command.ts';
+import { type GamePorts, type Programs, commandFor, writePorts } from './command.ts';
 import { type Confinement, compileCache, confine } from './confinement.ts';
 import { installerHost } from './cores/installer.ts';
 import { gameProcessOf } from './family.ts';
@@ -284,9 +284,8 @@ class ProcessDriver implements Driver<Run> {
         continue;
       }
       try {
-        if (spec.core !== 'sandbox' && !isProxy(spec.core))
-          await writePorts(spec.dataDir, claimed, this.#confinement.user);
-        const port = isProxy(spec.core) ? ['--port', String(claimed.gamePort)] : [];
+        if (spec.core !== 'sandbox' && !spec.isProxy) await writePorts(spec.dataDir, claimed, this.#confinement.user);
+        const port = spec.isProxy ? ['--port', String(claimed.gamePort)] : [];
         const run = { ...command, args: [...command.args, ...port] };
         // The sandbox core has its own console.
         await using pipe = spec.core === 'sandbox' ? undefined : await this.#openInput(serverId);
