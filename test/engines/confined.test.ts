@@ -10,6 +10,7 @@ import { mappedUid } from '../../src/engines/process/game-user.ts';
 import { openConfinement } from '../../src/engines/process/confined.ts';
 import { handOver } from '../../src/jail/hand-over.ts';
 import { isHere } from '../support/needs.ts';
+import { writeProgram } from '../support/write-program.ts';
 
 const run = promisify(execFile);
 const log = pino({ level: 'silent' });
@@ -119,7 +120,7 @@ test('handing over a folder changes the owner of its contents once, and never of
 test('a bubblewrap that cannot forbid user namespaces still confines games, with a warning', async (t) => {
   const { above } = await dataDirectory(t);
   const script = '#!/bin/sh\ncase "$*" in *--disable-userns*) echo "Unknown option" >&2; exit 1;; esac\n';
-  await writeFile(join(above, 'bwrap'), script, { mode: 0o755 });
+  writeProgram(join(above, 'bwrap'), script);
   const module = new URL('../../src/engines/process/bubblewrap.ts', import.meta.url).href;
   const program = `
     const { openBubblewrap } = await import(${JSON.stringify(module)});

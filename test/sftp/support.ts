@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,6 +23,7 @@ import { fakeClock } from '../fakes/clock.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
 import { serverRow } from '../support/store.ts';
 import { openEmptyStore } from '../support/empty-store.ts';
+import { writeProgram } from '../support/write-program.ts';
 
 /** SFTP on a free port, with one server, `lobby`, and a login for it. */
 export interface SftpUnderTest {
@@ -115,7 +116,7 @@ export async function openssh(
   args: string[] = [],
 ): Promise<{ code: number | null; output: string }> {
   const askpass = join(folder, 'askpass');
-  writeFileSync(askpass, '#!/bin/sh\necho "$SFTP_PASSWORD"\n', { mode: 0o700 });
+  writeProgram(askpass, '#!/bin/sh\necho "$SFTP_PASSWORD"\n');
   const set = ['BatchMode=no', 'StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'LogLevel=ERROR'];
   const options = ['NumberOfPasswordPrompts=1', ...set].flatMap((option) => ['-o', option]);
   const child = spawn('sftp', ['-P', String(port), ...options, ...args, '-b', '-', `${login.username}@127.0.0.1`], {

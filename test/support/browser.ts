@@ -5,6 +5,7 @@ import type { ExecutionContext } from 'ava';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { fewAtATime } from './few.ts';
 import { CHROMIUM, isHere } from './needs.ts';
+import { writeProgram } from './write-program.ts';
 
 export type { Page } from 'playwright-core';
 
@@ -106,8 +107,6 @@ async function withoutNetlink(home: string): Promise<string> {
   }
   const program = join(home, 'chromium.sh');
   await writeFile(join(home, 'filter'), bytes);
-  await writeFile(program, `#!/bin/sh\nexec bwrap --dev-bind / / --seccomp 9 '${CHROMIUM}' "$@" 9<'${home}/filter'\n`, {
-    mode: 0o700,
-  });
+  writeProgram(program, `#!/bin/sh\nexec bwrap --dev-bind / / --seccomp 9 '${CHROMIUM}' "$@" 9<'${home}/filter'\n`);
   return program;
 }
