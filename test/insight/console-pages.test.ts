@@ -137,6 +137,43 @@ test.runIf(isHere('chromium'))(
 );
 
 test.runIf(isHere('chromium'))(
+  'a stream that repeats lines of the page shows each once, however slowly they arrive',
+  async (t) => {
+    const it = await castle(t, { awake: true });
+    const { page } = await it.open(AT);
+    await page.clock.install();
+    await page.addInitScript(`
+      window.streams = [];
+      window.EventSource = class extends EventTarget {
+        constructor(url) { super(); if (url.includes('/logs/')) window.streams.push(this); }
+        close() {}
+      };`);
+    await page.reload();
+    const happens = (name: string, ...lines: string[]) =>
+      page.evaluate(`{
+        const stream = window.streams.at(-1);
+        for (const data of ${JSON.stringify(lines)}) stream.dispatchEvent(new MessageEvent('message', { data }));
+        if (${JSON.stringify(name)} !== 'message') stream.dispatchEvent(new Event(${JSON.stringify(name)}));
+      }`);
+    const shown = () => page.locator('#log p').allTextContents();
+    await happens('open');
+    await happens('message', 'one', 'two', 'three');
+    await page.clock.runFor(1_000);
+    t.deepEqual(await shown(), ['one', 'two', 'three']);
+    await happens('error');
+    await page.evaluate(`document.dispatchEvent(new Event('dormouse:renewed'))`);
+    t.is(await page.evaluate('window.streams.length'), 2);
+    await happens('open');
+    await page.clock.runFor(1_000);
+    await happens('message', 'one', 'two');
+    await page.clock.runFor(1_000);
+    await happens('message', 'three', 'four');
+    await page.clock.runFor(1_000);
+    t.deepEqual(await shown(), ['one', 'two', 'three', 'four']);
+  },
+);
+
+test.runIf(isHere('chromium'))(
   'console commands work by keyboard alone, with replies and arrow-key history',
   async (t) => {
     const it = await castle(t, { awake: true });

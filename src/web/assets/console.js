@@ -6,8 +6,10 @@ const MOST_LINES = 5_000;
 /** Limit of a compressed log shown on the page. A download has all of it. */
 const MOST_CHARS = 8_000_000;
 const MOST_COMMANDS = 100;
-/** A stream begins with the newest lines, and some may be on the page already. They arrive within this time. */
+/** A stream begins with the newest lines, and some may be on the page already. This is how often they are compared. */
 const BACKLOG_MS = 250;
+/** On a slow connection, the lines of the page have all arrived by then. */
+const MOST_BACKLOG_MS = 10_000;
 const MOST_BACKLOG = 1_000;
 
 const box = document.querySelector('[data-log]');
@@ -39,10 +41,11 @@ document.addEventListener('dormouse:renewed', () => {
 function follow() {
   if (reading) return;
   source?.close();
-  source = new EventSource(box.dataset.log);
+  const stream = new EventSource(box.dataset.log);
+  source = stream;
   source.addEventListener('open', () => {
     backlog = [];
-    setTimeout(takeBacklog, BACKLOG_MS);
+    setTimeout(() => compare(stream, BACKLOG_MS), BACKLOG_MS);
   });
   source.addEventListener('message', ({ data }) => (backlog ? backlog.push(data) : add([data])));
   source.addEventListener('error', () => {
@@ -51,6 +54,21 @@ function follow() {
     source = undefined;
     takeBacklog();
   });
+}
+
+/** Takes the first lines of a stream once they contain all lines of the page that it repeats. */
+function compare(stream, waitedMs) {
+  if (source !== stream) return;
+  if (waitedMs < MOST_BACKLOG_MS && isWithin(seen, backlog))
+    setTimeout(() => compare(stream, waitedMs + BACKLOG_MS), BACKLOG_MS);
+  else takeBacklog();
+}
+
+/** Returns whether `coming` is a part of `here` that does not reach its end. */
+function isWithin(here, coming) {
+  for (let from = 0; from + coming.length < here.length; from += 1)
+    if (coming.every((line, nth) => here[from + nth] === line)) return true;
+  return false;
 }
 
 function takeBacklog() {
