@@ -1,4 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { EngineError } from '../engine.ts';
+import { processTable } from './table.ts';
+
+/** Time limit for reading this machine's processes. */
+const READ_LIMIT_MS = 30_000;
+const RETRY_MS = 1_000;
 
 /** Sends a signal to a process, or to a group if the number is negative. Does nothing if it has ended. */
 export function send(pid: number, signal: NodeJS.Signals): void {
@@ -6,6 +13,24 @@ export function send(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/**
+ * Kills all processes whose environment contains `NAME=value`. Tries again while this machine's processes cannot be
+ * read, because the next game of the server would share its world with them. Never rejects.
+ */
+export async function killMarked(mark: string, log: Logger): Promise<void> {
+  const end = performance.now() + READ_LIMIT_MS;
+  for (;;) {
+    try {
+      for (const pid of await processTable.withEnvironment(mark)) send(pid, 'SIGKILL');
+      return;
+    } catch (err) {
+      log.warn({ err }, 'the child processes of an ended game could not be killed');
+      if (performance.now() > end) return;
+      await sleep(RETRY_MS);
+    }
   }
 }
 

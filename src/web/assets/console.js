@@ -43,14 +43,14 @@ function follow() {
   source?.close();
   const stream = new EventSource(box.dataset.log);
   source = stream;
-  source.addEventListener('open', () => {
+  stream.addEventListener('open', () => {
     backlog = [];
     setTimeout(() => compare(stream, BACKLOG_MS), BACKLOG_MS);
   });
-  source.addEventListener('message', ({ data }) => (backlog ? backlog.push(data) : add([data])));
-  source.addEventListener('error', () => {
+  stream.addEventListener('message', ({ data }) => (backlog ? backlog.push(data) : add([data])));
+  stream.addEventListener('error', () => {
     // A browser would reconnect every few seconds, even while the server sleeps.
-    source.close();
+    stream.close();
     source = undefined;
     takeBacklog();
   });
@@ -59,16 +59,9 @@ function follow() {
 /** Takes the first lines of a stream once they contain all lines of the page that it repeats. */
 function compare(stream, waitedMs) {
   if (source !== stream) return;
-  if (waitedMs < MOST_BACKLOG_MS && isWithin(seen, backlog))
+  if (waitedMs < MOST_BACKLOG_MS && overlap(seen, backlog) > backlog.length)
     setTimeout(() => compare(stream, waitedMs + BACKLOG_MS), BACKLOG_MS);
   else takeBacklog();
-}
-
-/** Returns whether `coming` is a part of `here` that does not reach its end. */
-function isWithin(here, coming) {
-  for (let from = 0; from + coming.length < here.length; from += 1)
-    if (coming.every((line, nth) => here[from + nth] === line)) return true;
-  return false;
 }
 
 function takeBacklog() {
@@ -86,13 +79,16 @@ function noneSaid() {
   return none;
 }
 
-/** Returns how many of the first lines in `coming` are the last ones in `here`. */
+/**
+ * Returns how many of the last lines in `here` are repeated by the first ones in `coming`. This is more than there are
+ * in `coming` while it repeats lines from the middle of `here`: the rest of them is still to come.
+ */
 function overlap(here, coming) {
-  for (let length = Math.min(here.length, coming.length); length > 0; length -= 1) {
-    const from = here.length - length;
+  for (let from = 0; from < here.length; from += 1) {
+    const length = Math.min(here.length - from, coming.length);
     let same = 0;
     while (same < length && here[from + same] === coming[same]) same += 1;
-    if (same === length) return length;
+    if (same === length) return here.length - from;
   }
   return 0;
 }
