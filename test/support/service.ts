@@ -142,7 +142,10 @@ export async function startService(
         await delay(Number(response.headers.get('retry-after')) * 1_000);
         return service.call(method, path, body);
       }
-      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(reply)}`);
+      if (!response.ok) {
+        const why = response.status < 500 ? '' : await loggedFor(service, response.headers.get('x-request-id'));
+        throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(reply)}${why}`);
+      }
       return reply;
     },
     create: (name, version, more = {}) =>
@@ -238,6 +241,13 @@ export async function startService(
 export async function trust(): Promise<Record<string, string>> {
   const closed = (await closedAbove(process.execPath)) ?? (await closedAbove(SANDBOX_ENTRY));
   return closed === undefined ? {} : { TRUST_TENANTS: 'true' };
+}
+
+/** Returns what the service logged about a request. Answers do not contain the causes of failures. */
+async function loggedFor(service: Service, requestId: string | null): Promise<string> {
+  await delay(LOOK_MS);
+  const entries = service.log.filter((entry) => entry['requestId'] === requestId);
+  return entries.map((entry) => `\n${JSON.stringify(entry)}`).join('');
 }
 
 function lives({ exitCode, signalCode }: ChildProcess): boolean {

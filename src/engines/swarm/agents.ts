@@ -198,7 +198,8 @@ function preShared(secret: string): Agent {
   const psk = createHash('sha256').update(secret).digest();
   const tls = { ciphers: 'ECDHE-PSK-CHACHA20-POLY1305', minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
   const pskCallback = () => ({ psk, identity: 'dormouse' });
-  return new Agent({ keepAlive: true, ...tls, pskCallback, checkServerIdentity: () => undefined });
+  // One connection for each call: an agent may close an idle connection just as the next call is sent on it.
+  return new Agent({ keepAlive: false, ...tls, pskCallback, checkServerIdentity: () => undefined });
 }
 
 /** Returns the addresses of tasks by node id. */
