@@ -3,7 +3,7 @@ import test from 'ava';
 import { PROPORTIONAL, growth } from '../support/cpu.ts';
 import * as fc from '../support/property.ts';
 import type { Exit } from '../../src/engines/engine.ts';
-import { type DiagnosisContext, diagnose } from '../../src/game/diagnosis/diagnosis.ts';
+import { type DiagnosisContext, diagnose, explainError } from '../../src/game/diagnosis/diagnosis.ts';
 
 const LOGS = new URL('../fixtures/boot-logs/', import.meta.url);
 const CONTEXT: DiagnosisContext = { phase: 'start', core: 'paper', version: '1.21.1', ramMb: 2048 };
@@ -559,4 +559,23 @@ test('a log crafted against a single rule is diagnosed in linear time', (t) => {
     const times = growth(work, 250);
     t.true(times < PROPORTIONAL, `${attack(60)}: ${times}`);
   }
+});
+
+test('one error of a log is explained by its own lines: the message above, and the stack trace', (t) => {
+  const log = linesOf('fail-trace-paper.log');
+  const run: DiagnosisContext = { ...CONTEXT, phase: 'run' };
+  const unknown = explainError(log, 2, run);
+  t.is(unknown.lines.length, 7);
+  t.regex(unknown.lines[0] ?? '', /Encountered an unexpected exception/);
+  t.deepEqual([unknown.insights, unknown.jar], [[], 'ExampleWarps-2.4.jar']);
+  t.is(
+    explainError([...log, '[18:02:21 ERROR]: java.lang.OutOfMemoryError: Java heap space'], 2, run).insights.length,
+    0,
+  );
+  const memory = ['[18:02:21 ERROR]: Ticking', 'java.lang.OutOfMemoryError: Java heap space', '\tat a.B.c(D.java:1)'];
+  t.deepEqual(
+    explainError([...log, ...memory], log.length, run).insights.map(({ code }) => code),
+    ['out_of_memory'],
+  );
+  t.is(explainError(['x.Exception', ...Array<string>(5_000).fill('\tat a.B.c(D.java:1)')], 0, run).lines.length, 120);
 });

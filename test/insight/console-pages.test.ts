@@ -10,6 +10,7 @@ test.after.always(closeBrowser);
 
 const AT = '/servers/castle/console';
 const INFO = '[12:00:00] [Server thread/INFO]: ';
+const ERROR = '[12:00:02] [Server thread/ERROR]: ';
 const WARN = '[12:00:01] [Server thread/WARN]: ';
 
 /** A sleeping or awake server that has printed a few lines. */
@@ -45,6 +46,35 @@ test('a name in the log leads to the forms that kick, ban or promote the player'
   const [, href = ''] = /href="([^"]*)">Steve<\/a>/.exec((await it.get(AT)).text) ?? [];
   t.is(href, '/servers/castle/players?player=Steve');
   t.is((await it.get(href)).text.match(/name="name"[^>]*value="Steve"/g)?.length, 3, 'whitelist, operators and bans');
+});
+
+test('a stack trace in the log leads to a page that explains the error', async (t) => {
+  const it = await castle(t);
+  const trace = ['\tat a.B.c(D.java:1) ~[Warps-2.4.jar:?]', 'Caused by: x.Y', '\tat a.B.d(D.java:2)'];
+  it.engine.print(
+    'castle',
+    `${ERROR}Could not tick <b> & "c"`,
+    'java.lang.OutOfMemoryError: Java heap space',
+    ...trace,
+  );
+  it.engine.print('castle', `${ERROR}Other`, 'a.b.SomeException: x', ...trace, `${INFO}on it goes`);
+  const { text } = await it.get(AT);
+  const links = [...text.matchAll(/href="([^"]*console\/error\?line=[^"]*)"/g)].map(([, href = '']) => href);
+  t.is(links.length, 3, 'each trace has one, also that of the warning');
+  const [, memory = '', other = ''] = links;
+  const explained = (await it.get(memory)).text;
+  t.regex(explained, /Out of memory/);
+  t.regex(explained, /href="\/servers\/castle\/settings">Give it more RAM/);
+  t.regex(explained, /Could not tick &lt;b&gt; &amp; /);
+  t.notRegex(explained, /SomeException|on it goes/);
+  for (const page of [other, `${AT}/error`]) {
+    const unknown = (await it.get(page)).text;
+    t.regex(unknown, /The error comes from <strong>Warps-2\.4\.jar<\/strong>/);
+    t.regex(unknown, /SomeException/);
+  }
+  t.regex((await it.get(`${AT}/error?line=gone`)).text, /This error is no longer among/);
+  await it.stranger();
+  t.is((await it.get(`${AT}/error`, await it.browser('usr_other'))).status, 404);
 });
 
 test('the console page runs a command and shows its reply, or keeps a command that cannot run', async (t) => {
@@ -122,6 +152,14 @@ test.runIf(isHere('chromium'))(
     t.is(await log.getByText('while nobody looked').count(), 0);
     await page.getByRole('button', { name: 'Jump to the newest' }).click();
     await log.getByText('while nobody looked').waitFor();
+    // A stack trace may arrive later than its message.
+    it.engine.print('castle', 'a.b.SomeException: x');
+    await log.getByText('SomeException').waitFor();
+    t.is(await log.locator('.explain').count(), 0);
+    it.engine.print('castle', '\tat no.Such(Class)', '\tat no.Other(Class)');
+    await log.locator('.explain').waitFor();
+    t.is(await log.locator('.explain').count(), 1);
+    t.regex(String(await log.locator('.explain').getAttribute('href')), /error\?line=a\.b\.SomeException%3A%20x$/);
 
     // After a restart of the game, the old lines stay and the new ones follow, each once.
     await it.command('castle', 'STOP');

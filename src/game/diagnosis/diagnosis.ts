@@ -3,7 +3,7 @@ import type { Exit } from '../../engines/engine.ts';
 import { KIB } from '../../kernel/units.ts';
 import { job } from '../../kernel/workers/job.ts';
 import { DEPENDENCY_RULES } from './dependencies.ts';
-import { exitFindings, unknownFinding } from './exit.ts';
+import { TRACE_LINES, exitFindings, lastException, unknownFinding } from './exit.ts';
 import { INSTALL_RULES } from './install.ts';
 import { LAUNCH_RULES } from './launch.ts';
 import { type GameLine, MAX_LINE_CHARS, readGameLine, spoken } from './line.ts';
@@ -130,6 +130,31 @@ export function diagnose(
     raw: excerpt(log, all[0]?.at[0]),
     insights,
   };
+}
+
+/** One error in a log. */
+export interface LoggedError {
+  /** Its message and stack trace. */
+  lines: string[];
+  /** Findings, the most important first; empty if none is known. */
+  insights: Insight[];
+  /** The jar of the mod or plugin in its stack trace, nearest to the cause; '' if none is. */
+  jar: string;
+}
+
+/**
+ * Explains the error that a log's line `at` begins. Reads at most {@link TRACE_LINES} lines, in time linear in their
+ * size.
+ */
+export function explainError(lines: readonly string[], at: number, context: DiagnosisContext): LoggedError {
+  const isBelow = (line: string | undefined) => line !== undefined && readGameLine(line).source === 'plain';
+  // The message of an exception may be the line above it.
+  const from = isBelow(lines[at]) && at > 0 ? at - 1 : at;
+  const shown = lines.slice(from, from + TRACE_LINES);
+  const next = shown.findIndex((line, index) => from + index > at && !isBelow(line));
+  const log = shown.slice(0, next < 0 ? undefined : next).map(readGameLine);
+  const insights = unique([...scan(log, context)].sort(byPrecedence)).map((each) => insightOf(each, log));
+  return { lines: log.map(({ plain }) => plain), insights, jar: lastException(log).jar };
 }
 
 /** `diagnose`, for a worker. */

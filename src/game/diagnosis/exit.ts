@@ -81,7 +81,7 @@ const FRAME = /^\s{1,8}at .{1,300}? ~?\[([\p{L}\p{N}_ .()+'&,[\]-]{1,120}\.jar)[
 const OF_THE_GAME =
   /^(?:paper|purpur|pufferfish|leaf|folia|spigot|craftbukkit|server|minecraft|forge|neoforge|fmlloader|fmlcore|javafmllanguage|fabric-(?:loader|server)|quilt-loader|sponge-mixin|mixin|modlauncher|bootstraplauncher|securejarhandler|eventbus|mohist|arclight|magma|ketting|authlib|brigadier|datafixerupper|netty|guava|gson|log4j|asm|client|srg)\b/i;
 /** Limit of lines below an exception that belong to its trace. */
-const TRACE_LINES = 120;
+export const TRACE_LINES = 120;
 
 /** Returns the jar of a mod or plugin in the trace of the last exception, nearest to the innermost cause. */
 function jarInTrace(log: readonly GameLine[], exceptionAt: number): string | undefined {
@@ -93,16 +93,22 @@ function jarInTrace(log: readonly GameLine[], exceptionAt: number): string | und
   return undefined;
 }
 
-/** Returns the fallback finding: how the game ended and the last exception in its log, if any. */
-export function unknownFinding(log: readonly GameLine[], exit: Exit | null, context: DiagnosisContext): Finding {
+/** Returns the last exception in a log, and the jar of a mod or plugin that the last traces lead to; '' for none. */
+export function lastException(log: readonly GameLine[]): { named: string; jar: string } {
   const traces = log.flatMap((line, at) => (line.source === 'plain' && EXCEPTION.test(line.text) ? [at] : []));
-  const named = EXCEPTION.exec(log[traces.at(-1) ?? -1]?.text ?? '')?.[1];
+  const named = EXCEPTION.exec(log[traces.at(-1) ?? -1]?.text ?? '')?.[1] ?? '';
   const jar = traces
     .toReversed()
     .slice(0, 10)
     .map((at) => jarInTrace(log, at))
     .find((each) => each !== undefined);
-  if (jar !== undefined && context.phase !== 'install') {
+  return { named, jar: jar ?? '' };
+}
+
+/** Returns the fallback finding: how the game ended and the last exception in its log, if any. */
+export function unknownFinding(log: readonly GameLine[], exit: Exit | null, context: DiagnosisContext): Finding {
+  const { named, jar } = lastException(log);
+  if (jar !== '' && context.phase !== 'install') {
     return {
       code: 'mod_crashed',
       subject: jar,

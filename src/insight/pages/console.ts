@@ -22,6 +22,7 @@ import { ListFiles } from '../../files/api.ts';
 import { GetPlayerLists } from '../../players/api.ts';
 import { RunCommand } from '../console-api.ts';
 import { GetServerLogs } from '../logs-api.ts';
+import { MOST_LINE_CHARS, errorPage, isAboveTrace } from './error.ts';
 
 /** Number of newest lines in the page as sent. A script loads more. */
 const SHOWN_LINES = 200;
@@ -39,6 +40,7 @@ interface Said {
 /** A server's console: its log, and a line for commands. `transferSlots`: for long downloads. */
 export function mountConsole(panel: Panel, engine: Engine, transferSlots: StreamSlots): void {
   panel.serverFile('/console/log', (request) => logFile(request, engine, transferSlots));
+  panel.serverPage({ path: '/console/error', show: errorPage });
   panel.serverPage({
     path: '/console',
     show: (request) => consolePage(request),
@@ -136,19 +138,19 @@ function logBox(
       id="log"
       data-keep
       data-players="${playersOf(server.id)}"
+      data-errors="${errorsOf(server.id)}"
       data-log="${BROWSER_PREFIX}/v1/servers/${server.id}/logs/stream?tail=${SEARCHED_LINES}"
       role="log"
       aria-live="off"
       aria-label="Log"
       tabindex="0"
     >
-      <div>
-        ${shown.length === 0 ? html`<p class="none">${why ?? empty}</p>` : logLines(shown, playersOf(server.id))}
-      </div>
+      <div>${shown.length === 0 ? html`<p class="none">${why ?? empty}</p>` : logLines(shown, server.id)}</div>
     </div>
     <p class="newest">
       <button class="link" type="button" data-newest hidden>Jump to the newest</button>
       <span data-count></span>
+      <a href="/servers/${server.id}/console/error">Explain the newest error</a>
     </p>`;
 }
 
@@ -184,7 +186,7 @@ function replyCard({ server }: ServerRequest, { command, output }: Said): Html {
     <h2>Output of <code>${command}</code></h2>
     <div class="log" data-reply tabindex="0" role="group" aria-label="Answer">
       <div>
-        ${output.trim() === '' ? html`<p class="none">(no output)</p>` : logLines(output.trimEnd().split('\n'), playersOf(server.id))}
+        ${output.trim() === '' ? html`<p class="none">(no output)</p>` : logLines(output.trimEnd().split('\n'), server.id)}
       </div>
     </div>
   </section>`;
@@ -222,19 +224,31 @@ async function* textOf(lines: AsyncIterable<LogLine>): AsyncGenerator<string> {
 /** Returns the address of the page that acts on a player, up to the name. */
 const playersOf = (id: string): string => `/servers/${id}/players?player=`;
 
-/** Shows the lines of a log in their colours, with warnings and errors marked, and names of players as links. */
-function logLines(lines: readonly string[], players: string): Html {
+/** Returns the address of the page that explains an error, up to the line of the log. */
+const errorsOf = (id: string): string => `/servers/${id}/console/error?line=`;
+
+/**
+ * Shows the lines of a log in their colours, with warnings and errors marked. Names of players are links, and the line
+ * above a stack trace has one to its explanation.
+ */
+function logLines(lines: readonly string[], id: string): Html {
   let level = '';
-  return html`${lines.map((line) => {
+  return html`${lines.map((line, at) => {
     level = logLevel(line, level);
     return html`<p class="${level}">
       ${linePieces(line).map(({ text, look, isPlayer }) =>
         isPlayer
-          ? html`<a class="${look}" tabindex="-1" href="${players}${encodeURIComponent(text)}">${text}</a>`
+          ? html`<a class="${look}" tabindex="-1" href="${playersOf(id)}${encodeURIComponent(text)}">${text}</a>`
           : html`<span class="${look}">${text}</span>`,
-      )}
+      )}${isAboveTrace(lines, at) && explanationLink(id, line)}
     </p>`;
   })}`;
+}
+
+/** Its text comes from the style sheet, so that it is not copied with the log. Not in the order of Tab, as names. */
+function explanationLink(id: string, line: string): Html {
+  const href = `${errorsOf(id)}${encodeURIComponent(line.slice(0, MOST_LINE_CHARS))}`;
+  return html`<a class="explain" tabindex="-1" href="${href}" aria-label="Explain this error"></a>`;
 }
 
 /** Returns the lines that contain a text, ignoring case and colours. */

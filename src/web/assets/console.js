@@ -28,6 +28,8 @@ let waiting = [];
 let backlog;
 let source;
 let level = '';
+/** The newest line drawn, and its element. */
+let above = { text: '', element: undefined };
 let drawing = false;
 /** Whether the page shows the log of an earlier run. */
 let reading = false;
@@ -134,7 +136,17 @@ function lineOf(text) {
   level = logLevel(text, level);
   const line = paragraph(text, level);
   line.hidden = !isWanted(line);
+  if (isOfTrace(text) && !isOfTrace(above.text)) above.element?.append(explanationOf(above.text));
+  above = { text, element: line };
   return line;
+}
+
+/** The link above a stack trace. Its text comes from the style sheet, so that it is not copied with the log. */
+function explanationOf(text) {
+  const link = document.createElement('a');
+  // As long as the page takes.
+  const href = box.dataset.errors + encodeURIComponent(text.slice(0, 500));
+  return Object.assign(link, { href, className: 'explain', tabIndex: -1, ariaLabel: 'Explain this error' });
 }
 
 function paragraph(text, look) {
@@ -255,6 +267,7 @@ function live() {
 
 function start(lines) {
   [seen, waiting, level] = [[], lines, ''];
+  above = { text: '', element: undefined };
   list.replaceChildren();
   box.scrollTop = 0;
   draw();

@@ -118,10 +118,15 @@ function nearest(wanted) {
   return far.indexOf(Math.min(...far));
 }
 
+/** Whether a line belongs to the stack trace of the line before it. */
+export function isOfTrace(line) {
+  return GOES_ON.test(line.slice(0, 200));
+}
+
 /** Returns `warn`, `error` or ''. A stack trace continues `before`, the level of the previous line. */
 export function logLevel(line, before) {
+  if (isOfTrace(line)) return before;
   const text = line.slice(0, 200);
-  if (GOES_ON.test(text)) return before;
   const head = text.startsWith('[') || /^(?!\t)\p{Cc}/u.test(text) ? text.slice(0, text.indexOf(']: ') + 1) : '';
   const match = LEVEL.exec(head);
   if (match) return match[1] === undefined ? 'error' : 'warn';

@@ -152,6 +152,11 @@ async function busy(t: ExecutionContext): Promise<PanelUnderTest> {
     await it.command('castle', 'STOP', { kind: 'operator', id: 'usr_test', note: 'r'.repeat(200) });
     await it.reach('castle', 'hibernated');
   }
+  it.engine.print(
+    'castle',
+    `java.lang.OutOfMemoryError: ${'m'.repeat(300)}`,
+    `\tat ${'c'.repeat(300)}.run(Some.java:1)`,
+  );
   await it.share('castle', 'member');
   await it.store.write(async (tx) => {
     const url = `https://hooks.example/${'h'.repeat(2_000)}`;
