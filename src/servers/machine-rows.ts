@@ -82,6 +82,14 @@ export async function listStatesSince(db: Sql, serverId: string, at: number): Pr
   return db.query<TransitionRow>(sql, [serverId, at]);
 }
 
+/** Returns the changes of state of up to 500 servers since an instant, oldest first, as far back as they are stored. */
+export async function listStateChanges(db: Sql, serverIds: readonly string[], at: number): Promise<TransitionRow[]> {
+  const names = serverIds.map((_, nth) => `$${nth + 2}`).join(', ');
+  if (names === '') return [];
+  const sql = `SELECT * FROM "transitions" WHERE "at" >= $1 AND "serverId" IN (${names}) AND "from" <> "to" ORDER BY "seq"`;
+  return db.query<TransitionRow>(sql, [at, ...serverIds]);
+}
+
 /** Whether a server has run since an instant, as far back as transitions are stored. Each run adds several. */
 export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
   const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;

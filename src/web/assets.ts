@@ -27,7 +27,7 @@ const FILES = {
   preview: ['preview.js'],
   iconScript: ['icon.js'],
   statechartStyle: ['chart.css'],
-  listsStyle: ['lists.css'],
+  listsStyle: ['charts.css', 'lists.css'],
   listsScript: ['lists.js'],
   machinesStyle: ['lists.css', 'machines.css'],
   machinesScript: ['machines.js'],

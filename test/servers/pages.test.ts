@@ -28,6 +28,29 @@ test('the list shows each server’s name, state, software, RAM and address, and
   t.notRegex(text, /first join/, 'a user with two servers sees no guide');
 });
 
+test('the list shows on a strip when each server was awake today', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.create('garden');
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  // Nobody plays, so it goes to sleep after ten minutes.
+  await it.clock.advance(60 * 60_000);
+  await it.reach('castle', 'hibernated');
+  const ASLEEP = { words: 'not awake', bands: [] };
+  const shown = async () => {
+    const { text } = await it.get('/servers?sort=name');
+    return [...text.matchAll(/Today \(UTC\): ([^"<]*)<\/title>[\s\S]*?<\/svg>/g)].map(([strip, words]) => ({
+      words,
+      bands: [...strip.matchAll(/class="band (good|bad)" d="([^"]*)"/g)].map(([, tone, d]) => `${tone} ${d}`),
+    }));
+  };
+  t.deepEqual(await shown(), [{ words: 'awake 10 min', bands: ['good M1333 0h10v20h-10z'] }, ASLEEP]);
+  // The next day begins at midnight.
+  await it.clock.advance(2 * 60 * 60_000);
+  t.deepEqual(await shown(), [ASLEEP, ASLEEP]);
+});
+
 test('a card starts and stops its server without scripts, and a refusal shows an alert', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');

@@ -77,6 +77,9 @@ export function chartsCard(request: ServerRequest, metrics: Metrics): Html {
   </section>`;
 }
 
+/** A state that a server entered. */
+type Entered = Omit<Metrics['states'][number], 'cause'>;
+
 /** A part of a span of time in which a server had one state. */
 export interface Band {
   tone: string;
@@ -85,7 +88,7 @@ export interface Band {
 }
 
 /** Returns the states within a span of time (epoch ms), as far back as they are known. */
-export function bandsOf({ states }: Metrics, span: { from: number; to: number }): Band[] {
+export function bandsOf({ states }: { states: readonly Entered[] }, span: { from: number; to: number }): Band[] {
   const sinces = states.map(({ since }) => Date.parse(since ?? ''));
   return states
     .map(({ state }, nth) => ({

@@ -1,4 +1,5 @@
 import type { ReplyOf } from '../../http/operation.ts';
+import { rfc3339 } from '../../http/fields.ts';
 import { isAtLeast } from '../../http/roles.ts';
 import { dayStart } from '../../kernel/calendar.ts';
 import { leastIdAt } from '../../kernel/ids.ts';
@@ -9,7 +10,8 @@ import { timeTag } from '../../web/panel/time.ts';
 import { causeWords, spanText } from '../../web/panel/words.ts';
 import { countText } from '../../web/text.ts';
 import { ListBackups } from '../../backups/api.ts';
-import { type Metrics, awakeIn, bandsOf } from './charts.ts';
+import type { TransitionRow } from '../machine-rows.ts';
+import { type Band, type Metrics, awakeIn, bandsOf } from './charts.ts';
 
 /** An event of the day. Its link opens its cause. */
 interface Mark {
@@ -34,7 +36,6 @@ export async function dayCard(request: ServerRequest, metrics: Metrics, cost: Ht
   const marks = [...stateMarks(request, metrics), ...(isMember ? await backupMarks(request) : [])]
     .filter(({ at }) => at >= from)
     .toSorted((one, other) => other.at - one.at);
-  const x = (at: number) => Math.round((at - from) / MINUTE_MS);
   const wakes = marks.filter(({ tone }) => tone === 'wake').length;
   return html`<section class="card" data-live="day">
     <h2>Today</h2>
@@ -42,25 +43,16 @@ export async function dayCard(request: ServerRequest, metrics: Metrics, cost: Ht
       By UTC. Awake ${spanText(awakeIn(bands, { from, to: now }))},
       ${countText(wakes, 'wake')}${cost !== false && html`, ${cost}`}
     </p>
-    <svg class="day" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">
-      ${bands.map(
-        (band) =>
-          html`<rect
-            class="${band.tone}"
-            x="${x(band.from)}"
-            y="0"
-            width="${Math.max(2, x(band.to) - x(band.from))}"
-            height="${HEIGHT}"
-          />`,
-      )}
-      <path class="grid" d="M360 0V${HEIGHT}M720 0V${HEIGHT}M1080 0V${HEIGHT}" />
-      ${marks.map(
+    ${strip(
+      bands,
+      from,
+      marks.map(
         ({ at, tone, href }) =>
           html`<a href="${href}" tabindex="-1"
-            ><path class="mark ${tone}" d="M${Math.max(4, x(at))} 0V${HEIGHT}"
+            ><path class="mark ${tone}" d="M${Math.max(4, minuteOf(at, from))} 0V${HEIGHT}"
           /></a>`,
-      )}
-    </svg>
+      ),
+    )}
     <div class="hours" aria-hidden="true">
       <span>0:00</span><span>6:00</span><span>12:00</span><span>18:00</span><span>24:00</span>
     </div>
@@ -77,6 +69,44 @@ export async function dayCard(request: ServerRequest, metrics: Metrics, cost: Ht
       html`<p><a href="/servers/${server.id}/${isMember ? 'audit' : 'machine'}">See all ${marks.length}</a></p>`
     }
   </section>`;
+}
+
+/** A server's states of today as a strip, with the time it was awake. `changes`: today's, oldest first. */
+export function dayStrip(changes: readonly TransitionRow[], state: string, now: number): Html {
+  const from = dayStart(now);
+  const before = { state: changes[0]?.from ?? state, since: rfc3339(from) };
+  const states = [before, ...changes.map(({ to, at }) => ({ state: to, since: rfc3339(at) }))];
+  const span = { from, to: now };
+  const bands = bandsOf({ states }, span);
+  const awakeMs = awakeIn(bands, span);
+  return strip(bands, from, [], `Today (UTC): ${awakeMs === 0 ? 'not awake' : `awake ${spanText(awakeMs)}`}`);
+}
+
+function strip(bands: readonly Band[], from: number, marks: readonly Html[], label?: string): Html {
+  return html`<svg
+    class="day"
+    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    preserveAspectRatio="none"
+    ${label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`}
+  >
+    ${label !== undefined && html`<title>${label}</title>`}
+    ${[...Map.groupBy(bands, ({ tone }) => tone)].map(
+      ([tone, parts]) => html`<path class="band ${tone}" d="${parts.map((band) => box(band, from)).join('')}" />`,
+    )}
+    <path class="grid" d="M360 0V${HEIGHT}M720 0V${HEIGHT}M1080 0V${HEIGHT}" />
+    ${marks}
+  </svg>`;
+}
+
+/** Returns a band as part of an SVG path. An element for each band would take five times as many bytes. */
+function box(band: Band, from: number): string {
+  const [x, to] = [minuteOf(band.from, from), minuteOf(band.to, from)];
+  const width = Math.max(2, to - x);
+  return `M${x} 0h${width}v${HEIGHT}h-${width}z`;
+}
+
+function minuteOf(at: number, from: number): number {
+  return Math.round((at - from) / MINUTE_MS);
 }
 
 /** Returns the wakes and failures among the states. Members open the audit entry, others the machine's history. */

@@ -2,6 +2,7 @@ import { softwareText } from '../../game/cores.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
+import { dayStart } from '../../kernel/calendar.ts';
 import { usdText } from '../../kernel/money.ts';
 import { naturalOrder } from '../../kernel/natural-order.ts';
 import { ASSETS } from '../../web/assets.ts';
@@ -24,8 +25,10 @@ import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { countText, plainName } from '../../web/text.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { Addresses } from '../api/addresses.ts';
+import { type TransitionRow, listStateChanges } from '../machine-rows.ts';
 import type { Servers } from '../servers.ts';
 import type { ServerBlocks } from '../server-now.ts';
+import { dayStrip } from './day.ts';
 import { commandForms } from './parts.ts';
 import { createFirst, firstSteps } from './first-server.ts';
 import { UNREADY, type WakeFacts, obstaclesTo, wakeText, whyText } from './obstacles.ts';
@@ -87,6 +90,8 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   const { shown, pager } = partOf(request, found, { key: 'from', most: isTable ? ROWS : CARDS, of: 'servers' });
   // The guide to a first join needs the first server, whichever page is shown.
   const wakeFactsOf = await readWakeFacts([...new Set([...my.slice(0, 1), ...shown])], options);
+  const changes = isTable ? [] : await todaysChanges(request, shown, options);
+  const changesOf = Map.groupBy(changes, ({ serverId }) => serverId);
   const tour = await firstSteps(request, my, { shared: shared.length, wakeFactsOf, addresses: options.addresses });
   const main = html`<div class="head">
       <h1>Servers</h1>
@@ -114,7 +119,13 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
         (isTable
           ? html`<section class="card flush servers">${serverTable(request, shown, costOf, wakeFactsOf)}</section>`
           : html`<ul class="cards">
-              ${shown.map((server) => serverCard(request, server, { micros: costOf(server), ...wakeFactsOf(server) }))}
+              ${shown.map((server) =>
+                serverCard(request, server, {
+                  micros: costOf(server),
+                  changes: changesOf.get(server.id) ?? [],
+                  ...wakeFactsOf(server),
+                }),
+              )}
             </ul>`)
       }
       ${pager}
@@ -268,9 +279,16 @@ async function readWakeFacts(shown: readonly Summary[], options: ListOptions): P
 interface CardFacts extends WakeFacts {
   /** Cost this month. */
   micros: number;
+  /** Today's changes of state, oldest first. */
+  changes: readonly TransitionRow[];
 }
 
-function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFacts }: CardFacts): Html {
+function todaysChanges({ now }: PanelRequest, shown: readonly Summary[], { accounts }: ListOptions) {
+  const ids = shown.map(({ id }) => id);
+  return listStateChanges(accounts.store, ids, dayStart(now));
+}
+
+function serverCard(request: PanelRequest, server: Summary, { micros, changes, ...wakeFacts }: CardFacts): Html {
   const { why } = wakeFacts;
   const { id, address, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = nameOf(server);
@@ -297,7 +315,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, ...wakeFac
         ...(role !== 'owner' ? [`your role: ${role}`] : request.isFree ? [] : [`${usdText(micros)} this month`]),
       ])}
     </p>
-    ${tagLinks(server)} ${serverButtons(request, server, why?.code)}
+    ${dayStrip(changes, server.state, request.now)} ${tagLinks(server)} ${serverButtons(request, server, why?.code)}
   </li>`;
 }
 
