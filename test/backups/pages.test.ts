@@ -132,17 +132,17 @@ test('retention rules that would delete existing backups need a confirmation of 
   t.regex(await it.text(), /The newest\. Older ones are deleted/);
 });
 
-test('the backups page shows 20 backups at a time', async (t) => {
+test('the backups page shows 16 backups at a time', async (t) => {
   const it = await panel(t);
-  await many(it, 21);
+  await many(it, 17);
   const names = (text: string) => text.split('unpacked').length - 1;
   const first = await it.text();
-  t.is(names(first), 20);
-  t.regex(first, /1–20 of 21<[^]*href="\/servers\/lobby\/backups\?from=20"\s*>Next/);
-  const second = (await it.get('/servers/lobby/backups?from=20&done=locked')).text;
+  t.is(names(first), 16);
+  t.regex(first, /1–16 of 17<[^]*href="\/servers\/lobby\/backups\?from=16"\s*>Next/);
+  const second = (await it.get('/servers/lobby/backups?from=16&done=locked')).text;
   t.is(names(second), 1);
   t.regex(second, /href="\/servers\/lobby\/backups"\s*>Previous/);
-  t.regex(second, /action="\/servers\/lobby\/backups\/lock\?from=20"/, 'the button returns to this part of the list');
+  t.regex(second, /action="\/servers\/lobby\/backups\/lock\?from=16"/, 'the button returns to this part of the list');
   t.is(names((await it.get('/servers/lobby/backups?from=9e9')).text), 1);
 });
 

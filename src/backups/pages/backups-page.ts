@@ -11,7 +11,7 @@ import { goingBy, retentionCard, retentionIn } from './retention-card.ts';
 import { CreateBackup, DeleteBackup, ListBackups, RestoreBackup, SetBackupLocked, SetBackupRetention } from '../api.ts';
 import { InspectMachine } from '../../servers/api/machine.ts';
 
-const ON_A_PAGE = 20;
+const ON_A_PAGE = 16;
 
 /** The pages of a server's backups: create, restore, lock and delete. */
 export function mountBackupPages(panel: Panel): void {

@@ -147,7 +147,7 @@ document.addEventListener('keydown', (event) => {
   const named = document.querySelector('[data-palette]')?.dataset;
   if (named && key.toLowerCase() === 'k' && isCommand) {
     event.preventDefault();
-    palette ??= loadPalette(named);
+    palette ??= loadDialog(named.palette);
     void palette.then(({ toggle }) => toggle());
   } else if (key === '/' && !isCommand && !target.closest('input, textarea, select')) {
     const line = document.querySelector('.command input[type=text]');
@@ -157,11 +157,28 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-/** Loads the list of servers, pages and actions with its style. */
-async function loadPalette({ palette: script, paletteStyle }) {
-  const style = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: paletteStyle });
+/** Loads a script with the style of its dialog. */
+async function loadDialog(script) {
+  const href = document.querySelector('[data-palette-style]').dataset.paletteStyle;
+  const style = Object.assign(document.createElement('link'), { rel: 'stylesheet', href });
   const styled = new Promise((resolve) => style.addEventListener('load', resolve));
   document.head.append(style);
   await styled;
   return await import(script);
+}
+
+/* Files can be dropped on any page of a server. Some pages take them on their own. */
+let dropped;
+for (const name of ['dragover', 'drop']) document.addEventListener(name, takeFiles);
+
+function takeFiles(event) {
+  const script = document.querySelector('.panel[data-drop]')?.dataset.dropScript;
+  const { types, files } = event.dataTransfer;
+  if (!script || !types.includes('Files') || document.querySelector('[data-upload]')) return;
+  if (event.target.closest('input, textarea')) return;
+  event.preventDefault();
+  const found = [...files];
+  if (event.type !== 'drop' || found.length === 0) return;
+  dropped ??= loadDialog(script);
+  void dropped.then(({ take }) => take(found));
 }

@@ -1,4 +1,5 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import { foldersIn } from '../../game/cores.ts';
 import type { ReplyOf } from '../../http/operation.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import { ASSETS } from '../assets.ts';
@@ -88,6 +89,11 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
     data-csrf="${request.csrf}"
     data-here="${addressOf(request)}"
     data-now="${request.now}"
+    ${
+      isAtLeast(request.role, 'member') &&
+      html`data-drop="${BROWSER_PREFIX}" data-drop-script="${ASSETS.dropScript}" data-server="${server.id}"
+      data-folder="${foldersIn(server.type, server.version)[0]?.path}"`
+    }
   >
     ${liveNote()}
     <div class="head" data-live="head">
