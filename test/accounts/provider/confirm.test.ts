@@ -88,6 +88,26 @@ provider('people with a password and a linked account can use either', async (t)
   t.notRegex(browser.text(), /Confirm with Club/);
 });
 
+provider('people who confirm for a device or an account return to it', async (t) => {
+  const it = await site(t);
+  const browser = reader(it);
+  await browser.open(START);
+  await it.store.write((tx) => tx.run(`UPDATE "users" SET "operator" = TRUE`, []));
+  await later(it);
+  const { json } = await it.call('POST', '/v1/public/device/start', { key: null, body: {} });
+  for (const page of [`/device?code=${String(json['user_code'])}`, '/operator/accounts/acc_test']) {
+    await browser.open(page);
+    const form = page.startsWith('/device') ? '/device' : `${page}/access`;
+    const code = String(json['user_code']);
+    await browser.submit(form, { code, decision: 'approve', do: 'reset-link', reason: 'asked for it' });
+    t.regex(browser.text(), /Confirm with Club\. It is required/);
+    const [, link = ''] = /<a href="([^"]+)">Confirm with Club</.exec(browser.text()) ?? [];
+    await browser.open(link.replaceAll('&amp;', '&'));
+    t.is(browser.path(), page);
+    await later(it);
+  }
+});
+
 provider('another user of the provider does not confirm, and the session stays', async (t) => {
   const it = await site(t);
   const browser = reader(it);
