@@ -13,7 +13,7 @@ export interface BrowserSessionRow {
   expiresAt: number;
   ip: string;
   userAgent: string;
-  /** When the user last gave the password. */
+  /** When the user last gave the password, here or at the sign-in provider. */
   provedAt: number;
 }
 
@@ -38,21 +38,28 @@ export type BrowserSessionOfUser = BrowserSessionRow &
   Pick<UserRow, 'email' | 'emailVerified' | 'accountId' | 'operator'> & {
     /** Whether the user has a second factor. */
     secondFactor: boolean;
+    hasPassword: boolean;
+    /** Whether the user has an account at the sign-in provider. */
+    linked: boolean;
   };
 
 export async function insertBrowserSession(tx: Tx, row: BrowserSessionRow): Promise<void> {
   await tx.manager.insert(browserSessions, row);
 }
 
-/** Returns a session by the hash of its cookie. Includes expired ones: the caller checks the row. */
-export async function getBrowserSession(db: Sql, id: string): Promise<BrowserSessionOfUser | undefined> {
-  type Flags = 'emailVerified' | 'operator' | 'secondFactor';
+/**
+ * Returns a session by the hash of its cookie. Includes expired ones: the caller checks the row. `issuer`: that of the
+ * sign-in provider; '' without one.
+ */
+export async function getBrowserSession(db: Sql, id: string, issuer = ''): Promise<BrowserSessionOfUser | undefined> {
+  type Flags = 'emailVerified' | 'operator' | 'secondFactor' | 'hasPassword' | 'linked';
   type Stored = Omit<BrowserSessionOfUser, Flags> & Record<Flags, number | boolean>;
   const [row] = await db.query<Stored>(
-    `SELECT s.*, u."email", u."emailVerified", u."accountId", u."operator",
+    `SELECT s.*, u."email", u."emailVerified", u."accountId", u."operator", u."passwordHash" <> '' AS "hasPassword",
+       EXISTS (SELECT 1 FROM "provider_links" l WHERE l."userId" = u."id" AND l."issuer" = $1) AS "linked",
        EXISTS (SELECT 1 FROM "second_factors" f WHERE f."userId" = u."id" AND f."enabledAt" IS NOT NULL) AS "secondFactor"
-     FROM "sessions" s JOIN "users" u ON u."id" = s."userId" WHERE s."id" = $1`,
-    [id],
+     FROM "sessions" s JOIN "users" u ON u."id" = s."userId" WHERE s."id" = $2`,
+    [issuer, id],
   );
   return (
     row && {
@@ -60,6 +67,8 @@ export async function getBrowserSession(db: Sql, id: string): Promise<BrowserSes
       emailVerified: Boolean(row.emailVerified),
       operator: Boolean(row.operator),
       secondFactor: Boolean(row.secondFactor),
+      hasPassword: Boolean(row.hasPassword),
+      linked: Boolean(row.linked),
     }
   );
 }

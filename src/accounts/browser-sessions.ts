@@ -18,6 +18,7 @@ import {
   pruneBrowserSessions,
   touchBrowserSession,
 } from './browser-session-rows.ts';
+import type { Provider } from './provider.ts';
 
 /** Lifetime of an unused browser session. */
 export const SESSION_IDLE_MS = 14 * DAY_MS;
@@ -27,7 +28,13 @@ const MOST_SESSIONS = 50;
 const USER_AGENT_CHARS = 256;
 
 /** Creates a session in the write of the sign-in. Returns its token, the cookie's value, which is not stored. */
-export async function openBrowserSession(tx: Tx, userId: string, visitor: Visitor, now: number): Promise<string> {
+export async function openBrowserSession(
+  tx: Tx,
+  userId: string,
+  visitor: Visitor,
+  now: number,
+  provedAt = now,
+): Promise<string> {
   const token = randomToken();
   await insertBrowserSession(tx, {
     id: hashToken(token),
@@ -40,7 +47,7 @@ export async function openBrowserSession(tx: Tx, userId: string, visitor: Visito
       .toWellFormed()
       .replaceAll(/\p{Cc}/gu, ' ')
       .slice(0, USER_AGENT_CHARS),
-    provedAt: now,
+    provedAt,
   });
   await pruneBrowserSessions(tx, userId, MOST_SESSIONS, now);
   return token;
@@ -48,16 +55,20 @@ export async function openBrowserSession(tx: Tx, userId: string, visitor: Visito
 
 /**
  * Returns the user signed in with this token; undefined if it is malformed, unknown, ended or expired.
- * `operatorsNeedSecondFactor`: an operator without a second factor has no operator rights.
+ * `operatorsNeedSecondFactor`: an operator without a second factor has no operator rights. `provider`: that of the
+ * installation.
  */
 export async function findBrowserSession(
   store: Store,
   clock: Clock,
   token: string,
-  { operatorsNeedSecondFactor = false } = {},
+  {
+    operatorsNeedSecondFactor = false,
+    provider,
+  }: { operatorsNeedSecondFactor?: boolean; provider?: Provider | undefined } = {},
 ): Promise<SessionPrincipal | undefined> {
   if (!isRandomToken(token)) return undefined;
-  const row = await getBrowserSession(store, hashToken(token));
+  const row = await getBrowserSession(store, hashToken(token), provider?.issuer);
   const now = clock.now();
   if (!row || row.expiresAt <= now) return undefined;
   if (now - row.seenAt >= SEEN_NOTED_EVERY_MS) {
@@ -76,6 +87,7 @@ export async function findBrowserSession(
     emailVerified: row.emailVerified,
     operator: row.operator,
     provedAt: row.provedAt,
+    confirmWith: provider && row.linked ? { provider: provider.name, hasPassword: row.hasPassword } : undefined,
     needsSecondFactor,
     scopes: new Set(row.operator && !needsSecondFactor ? KEY_SCOPES : FULL_SCOPES),
     serverIds: null,

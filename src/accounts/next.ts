@@ -9,9 +9,12 @@ const PAGES: ReadonlySet<string> = new Set(
   ),
 );
 
-const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
+const OPERATOR_PAGE = /^\/operator\/(?:machines|accounts)\/[\w-]{1,64}$/;
 
-/** A page of a server, or a path below it. A form that was submitted too late leads back to its page. */
+/** A path below a page of the profile. A form that was submitted too late leads back to its page. */
+const PROFILE_FORM = /^(\/profile\/[a-z-]+)\//;
+
+/** A page of a server, or a path below it. */
 const SERVER_PAGE = /^(\/servers\/[a-z0-9][a-z0-9-]{0,39})(\/[a-z]+)?(?:\/|$)/;
 
 /** The page after a sign-in if none was requested. */
@@ -23,14 +26,15 @@ const AFTER_SIGN_IN = '/servers';
  */
 export function nextPage(wanted: string | null): string {
   const [path = '', query = ''] = (wanted ?? '').split('?', 2);
-  if (MACHINE_PAGE.test(path)) return path;
+  if (OPERATOR_PAGE.test(path)) return path;
   const invitation = path === '/join' ? (new URLSearchParams(query).get('invitation') ?? '') : '';
   if (isRandomToken(invitation)) return `${path}?invitation=${invitation}`;
   const [, server, tab = ''] = (!PAGES.has(path) && SERVER_PAGE.exec(path)) || [];
   if (server !== undefined) return isServerTab(tab) ? `${server}${tab}` : server;
-  if (!PAGES.has(path)) return AFTER_SIGN_IN;
+  const page = PROFILE_FORM.exec(path)?.[1] ?? path;
+  if (!PAGES.has(page)) return AFTER_SIGN_IN;
   const code = path === '/device' ? readUserCode(new URLSearchParams(query).get('code') ?? '') : undefined;
-  return code === undefined ? path : `${path}?code=${code}`;
+  return code === undefined ? page : `${page}?code=${code}`;
 }
 
 /** Returns the path of the sign-in or sign-up page that leads back to `wanted`. */

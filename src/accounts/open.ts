@@ -59,9 +59,10 @@ export function openAccounts(
     provider: createProvider(settings, clock, log),
     ...surroundings,
   };
+  const rules = { operatorsNeedSecondFactor: settings.operatorsNeedSecondFactor, provider: accounts.provider };
   return {
     accounts,
-    findSession: (token) => findBrowserSession(store, clock, token, settings),
+    findSession: (token) => findBrowserSession(store, clock, token, rules),
     signInPath,
     feature: {
       operations: [

@@ -8,7 +8,8 @@ import { type Problem, invalid, withProblem } from '../web/problem.ts';
 import type { Form } from '../web/serve.ts';
 import { plainName } from '../web/text.ts';
 import type { Accounts } from './accounts.ts';
-import { PASSWORD_BYTES, isPasswordFresh, provePassword } from './passwords.ts';
+import { PASSWORD_BYTES, isPasswordFresh, onlyProvider, provePassword } from './passwords.ts';
+import { confirmLink } from './provider-pages.ts';
 
 const TABS = [
   ['/profile', 'Profile'],
@@ -116,14 +117,22 @@ export function ownPasswordField(email: string, label: string, problem: Problem 
     })}`;
 }
 
-/** The password field of a form, shown if the password was given too long ago. */
+/**
+ * The password field of a form, shown if the password was given too long ago. Users with an account at the sign-in
+ * provider can confirm there, and return to the page at `path`. Those without a password have no field.
+ */
 export function passwordAgain(
-  { principal, now }: SignedInRequest,
+  { principal, now, path }: SignedInRequest,
   problem: Problem | undefined,
   hint = 'This gives access to your account. Enter your password again.',
 ): Html | undefined {
   if (isPasswordFresh(principal, now)) return undefined;
-  return ownPasswordField(principal.email, 'Confirm your password', problem, hint);
+  const link = principal.confirmWith && confirmLink(principal.confirmWith.provider, path);
+  if (onlyProvider(principal) !== undefined) {
+    return html`<p>You signed in a while ago. Confirm that it is you before you continue: ${link}</p>`;
+  }
+  const field = ownPasswordField(principal.email, 'Confirm your password', problem, hint);
+  return html`${field}${link && html`<p class="aside">Or without it: ${link}</p>`}`;
 }
 
 /** Returns the signed-in user after checking the form's password (`passwordAgain`). Rejects if it is wrong. */

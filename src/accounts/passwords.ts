@@ -118,7 +118,7 @@ export async function changePassword(
 
 function noPassword(): StatusError {
   const message =
-    'This account has no password. Sign out and in again, which counts for 15 minutes, or create a password with “Forgot your password?” on the sign-in page.';
+    'This account has no password. If the page has a link to confirm with the sign-in provider, use it. Otherwise create a password with “Forgot your password?” on the sign-in page.';
   return new StatusError('FAILED_PRECONDITION', 'NO_PASSWORD', message);
 }
 
@@ -126,21 +126,28 @@ function wrongPassword(): StatusError {
   return new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'Your current password is wrong.');
 }
 
-/** How long a given password counts as recent when access is granted. */
+/** How long a given password, or a sign-in with the provider, counts as recent when access is granted. */
 export const PASSWORD_FRESH_MS = 15 * MINUTE_MS;
 
-/** Whether the session's user has given their password recently. */
+/** Whether the session's user has given their password recently, here or at the sign-in provider. */
 export function isPasswordFresh({ provedAt }: { provedAt: number }, now: number): boolean {
   return Math.abs(now - provedAt) < PASSWORD_FRESH_MS;
+}
+
+/** Returns the name of the sign-in provider if the user has no password and confirms there; otherwise undefined. */
+export function onlyProvider({ confirmWith }: Partial<SessionPrincipal>): string | undefined {
+  return confirmWith?.hasPassword === false ? confirmWith.provider : undefined;
 }
 
 /**
  * Call it before granting permanent access, so that an open browser or a stolen cookie does not yield a key.
  * PERMISSION_DENIED PASSWORD_REQUIRED.
  */
-export function requireFreshPassword(principal: { provedAt: number }, now: number): void {
+export function requireFreshPassword(principal: Partial<SessionPrincipal> & { provedAt: number }, now: number): void {
   if (isPasswordFresh(principal, now)) return;
-  const message = 'Enter your password again. It is required every 15 minutes for this.';
+  const only = onlyProvider(principal);
+  const how = only === undefined ? 'Enter your password again' : `Confirm with ${only}`;
+  const message = `${how}. It is required every 15 minutes for this.`;
   throw new StatusError('PERMISSION_DENIED', 'PASSWORD_REQUIRED', message);
 }
 
@@ -153,7 +160,8 @@ export async function requireProvedSession({ store, clock }: Accounts, principal
     const message = 'This requires a browser session, so that a leaked key cannot do it.';
     throw new StatusError('PERMISSION_DENIED', 'SESSION_ONLY', message);
   }
-  requireFreshPassword((await getBrowserSession(store, principal.sessionId)) ?? principal, clock.now());
+  const { provedAt } = (await getBrowserSession(store, principal.sessionId)) ?? principal;
+  requireFreshPassword({ ...principal, provedAt }, clock.now());
 }
 
 /**

@@ -18,6 +18,11 @@ export function providerButton(provider: Provider, next: string): Html {
   </p>`;
 }
 
+/** The link for a signed-in user who confirms with the provider and returns to `next`. `name`: that of the provider. */
+export function confirmLink(name: string, next: string): Html {
+  return html`<a href="${PROVIDER_PATH}?again=1&amp;next=${encodeURIComponent(next)}">Confirm with ${name}</a>`;
+}
+
 /** The profile's card about the linked account at the provider. */
 export function providerCard(
   { csrf, principal }: SignedInRequest,

@@ -8,9 +8,11 @@ import { StatusError } from '../kernel/status.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
+import { proveBrowserSession } from './browser-session-rows.ts';
 import { isInvitedAddress } from './link-rows.ts';
 import { counted } from './login-limits.ts';
 import { noticeLinked } from './notices.ts';
+import { isPasswordFresh } from './passwords.ts';
 import { FLOW_MS, type Identity, type Provider, type ProviderFlow } from './provider.ts';
 import {
   type ProviderLinkRow,
@@ -34,14 +36,17 @@ import {
 import { type Familiarity, familiarityOf } from './sign-in-places.ts';
 import { linkNeeded, useInvitation } from './sign-up-links.ts';
 
-const FLOW = /^(\d{1,15})\.[\w-]{22}\.([\w-]{0,400})$/;
+const AGAIN = '.again';
+const FLOW = /^(\d{1,15})\.[\w-]{22}\.([\w-]{0,400})(?:\.again)?$/;
 
 /**
  * Returns the token that a browser keeps until its user returns from the provider and goes on to `next`. Nothing is
- * stored: state, nonce and verifier are derived from the token and the installation's secret.
+ * stored: state, nonce and verifier are derived from the token and the installation's secret. `again`: for a signed-in
+ * user who confirms (`confirmByProvider`).
  */
-export function newProviderFlow(next: string, now: number): string {
-  return `${now + FLOW_MS}.${randomBytes(16).toString('base64url')}.${Buffer.from(next).toString('base64url')}`;
+export function newProviderFlow(next: string, now: number, again: boolean): string {
+  const page = Buffer.from(next).toString('base64url');
+  return `${now + FLOW_MS}.${randomBytes(16).toString('base64url')}.${page}${again ? AGAIN : ''}`;
 }
 
 /** Returns the page that a flow leads to; undefined for a text that is no flow's token, or an expired one. */
@@ -54,7 +59,8 @@ export function nextOfFlow(token: string | undefined, now: number): string | und
 /** Returns the secrets of a flow. A forged or changed token has others, so the provider's answer does not match it. */
 export function flowOf(secret: Secret, token: string): ProviderFlow {
   const derive = (purpose: string) => secret.derive(`provider ${purpose}`, token);
-  return { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };
+  const secrets = { state: derive('state'), nonce: derive('nonce'), verifier: derive('verifier') };
+  return { ...secrets, again: token.endsWith(AGAIN) };
 }
 
 /**
@@ -63,6 +69,8 @@ export function flowOf(secret: Secret, token: string): ProviderFlow {
  * provider's are the same and both are confirmed. Membership of the operators' group is applied each time. A second
  * factor is required as after a password, unless the provider has asked for one and its account was linked before:
  * a person who reads a user's mail must not get past their second factor. Until the code is given, nothing is stored.
+ * Without a code, the password counts as given when the provider asked for it, or now if the provider does not state
+ * that.
  *
  * UNAUTHENTICATED SIGN_IN_EXPIRED, SIGN_IN_CANCELLED or PROVIDER_REFUSED; UNAVAILABLE PROVIDER_UNAVAILABLE;
  * FAILED_PRECONDITION EMAIL_NOT_CONFIRMED or LINKED_OTHERWISE; PERMISSION_DENIED SIGNUP_CLOSED; RESOURCE_EXHAUSTED for
@@ -74,29 +82,20 @@ export async function signInByProvider(
   query: URLSearchParams,
   visitor: Visitor,
 ): Promise<SignedIn | CodeAsked> {
-  const { store, clock, secret, loginLimits, accessChanges } = accounts;
-  const token = visitor.pending ?? '';
-  const flow = flowOf(secret, token);
-  const given = Buffer.from(query.get('state') ?? '');
-  const isOurs = given.length === flow.state.length && timingSafeEqual(given, Buffer.from(flow.state));
-  if (nextOfFlow(token, clock.now()) === undefined || !isOurs) throw startAgain();
-  // Even if the provider accepts a code twice, a flow ends with the first attempt.
-  if (provider.uses.take(flow.state).waitMs > 0) throw startAgain();
-  const attempts = [loginLimits.address.take(addressKey(visitor.address))];
-  const identity = await counted(attempts, () => provider.finish(flow, query.toString()));
+  const { store, clock, secret, accessChanges } = accounts;
+  const identity = await arrivingUser(accounts, provider, query, visitor);
   const device = deviceToKeep(secret, visitor);
   const result = await store.write(async (tx): Promise<CodeAsked | Entered> => {
     const at = clock.now();
     const { user: known, isLinked } = await userOf(tx, accounts, provider, identity, visitor, at);
-    const { subject, email = known.email, groups, multiFactor } = identity;
-    const isMember = provider.operatorGroup !== '' && groups.includes(provider.operatorGroup);
-    const proof = { subject, email, isMember };
+    const { subject, email = known.email, multiFactor, askedAt } = identity;
+    const proof = { subject, email, isMember: isInGroup(provider, identity) };
     const asked = multiFactor && isLinked ? undefined : await codeAsked(tx, secret, known, at, noteOf(proof));
     if (asked !== undefined) return asked;
     const { user, isNew } = await linked(tx, provider, known, proof, at);
     const from = await familiarityOf(tx, secret, user.id, visitor);
     const isChanged = user.operator !== known.operator;
-    const session = await enter(tx, accounts, user, { ...visitor, device }, `with ${provider.name}`);
+    const session = await enter(tx, accounts, user, { ...visitor, device }, `with ${provider.name}`, askedAt);
     // A new account is not told that it has been linked.
     return { user, from, isChanged, isNew: isNew && known.passwordHash !== '', session };
   });
@@ -106,6 +105,60 @@ export async function signInByProvider(
   if (isNew) noticeLinked(accounts, user, provider.name);
   await entered(accounts, user, from, visitor);
   return { user, token: session, device };
+}
+
+/**
+ * Renews the proof of a signed-in user who returns from the provider, as a password that is entered again does: the
+ * session stays, and a second factor is not asked for. Applies the operators' group.
+ *
+ * Rejects like `signInByProvider` for answers that are refused there; PERMISSION_DENIED OTHER_USER for another user of
+ * the provider; PERMISSION_DENIED NOT_ASKED if the provider has not asked the user recently.
+ */
+export async function confirmByProvider(
+  accounts: Accounts,
+  provider: Provider,
+  query: URLSearchParams,
+  visitor: Visitor,
+  principal: SessionPrincipal | undefined,
+): Promise<void> {
+  const { store, clock, accessChanges } = accounts;
+  if (!principal) throw startAgain();
+  const { userId, sessionId, email } = principal;
+  const identity = await arrivingUser(accounts, provider, query, visitor);
+  const isChanged = await store.write(async (tx) => {
+    const link = await findProviderLink(tx, provider.issuer, 'subject', identity.subject);
+    const known = await getUser(tx, userId);
+    if (!known || link?.userId !== userId) throw otherUser(provider.name, email);
+    const at = clock.now();
+    const provedAt = identity.askedAt ?? at;
+    if (!isPasswordFresh({ provedAt }, at)) throw notAsked(provider.name);
+    await proveBrowserSession(tx, sessionId, Math.max(provedAt, principal.provedAt));
+    const user = await applyGroup(tx, known, link, isInGroup(provider, identity), provider.operatorGroup, at);
+    return user.operator !== known.operator;
+  });
+  if (isChanged) accessChanges.announce({ userId });
+}
+
+/** Returns the user whose browser returns from the provider, once for each flow. Rejects like `signInByProvider`. */
+async function arrivingUser(
+  { clock, secret, loginLimits }: Accounts,
+  provider: Provider,
+  query: URLSearchParams,
+  visitor: Visitor,
+): Promise<Identity> {
+  const token = visitor.pending ?? '';
+  const flow = flowOf(secret, token);
+  const given = Buffer.from(query.get('state') ?? '');
+  const isOurs = given.length === flow.state.length && timingSafeEqual(given, Buffer.from(flow.state));
+  if (nextOfFlow(token, clock.now()) === undefined || !isOurs) throw startAgain();
+  // Even if the provider accepts a code twice, a flow ends with the first attempt.
+  if (provider.uses.take(flow.state).waitMs > 0) throw startAgain();
+  const attempts = [loginLimits.address.take(addressKey(visitor.address))];
+  return counted(attempts, () => provider.finish(flow, query.toString()));
+}
+
+function isInGroup({ operatorGroup }: Provider, { groups }: Identity): boolean {
+  return operatorGroup !== '' && groups.includes(operatorGroup);
 }
 
 /**
@@ -284,6 +337,16 @@ export async function unlinkProvider(accounts: Accounts, principal: SessionPrinc
 function startAgain(): StatusError {
   const message = 'This sign-in has expired, was used before, or began in another browser. Start again.';
   return new StatusError('UNAUTHENTICATED', 'SIGN_IN_EXPIRED', message);
+}
+
+function otherUser(name: string, email: string): StatusError {
+  const message = `This account at ${name} is not the one that is linked to ${email}. Choose that one there.`;
+  return new StatusError('PERMISSION_DENIED', 'OTHER_USER', message);
+}
+
+function notAsked(name: string): StatusError {
+  const message = `${name} did not ask you to sign in again, so this does not count. Sign out there, then try again.`;
+  return new StatusError('PERMISSION_DENIED', 'NOT_ASKED', message);
 }
 
 function notConfirmed(message: string): StatusError {

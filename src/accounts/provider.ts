@@ -21,6 +21,14 @@ export const FLOW_MS = 10 * MINUTE_MS;
 /** How long the provider's addresses are cached. */
 const DISCOVERY_MS = HOUR_MS;
 const ANSWER_SECONDS = 10;
+/**
+ * Sent as `max_age`, which makes `auth_time` a required claim (OpenID Connect Core §2, §3.1.2.1). Nearly every provider
+ * understands it, unlike the `claims` parameter. A year, so that users with a session there are not asked anew. Not
+ * more, because Keycloak before 26.8 adds it to a time in seconds, in 32 bits.
+ */
+const MAX_AGE_SECONDS = 31_536_000;
+/** How far the provider's clock may be ahead. */
+const CLOCK_SKEW_MS = MINUTE_MS;
 const MOST_BYTES = MIB;
 
 /** The provider and this installation's client there, as the settings of the same names describe them. */
@@ -41,6 +49,8 @@ export interface ProviderFlow {
   nonce: string;
   /** The code verifier of PKCE (RFC 7636). */
   verifier: string;
+  /** Whether the provider should ask a user for their password who has a session there. */
+  again: boolean;
 }
 
 /** A user of the provider. */
@@ -51,6 +61,11 @@ export interface Identity {
   groups: readonly string[];
   /** Whether the provider has asked for a second factor during this sign-in. */
   multiFactor: boolean;
+  /**
+   * Epoch ms at which the provider last asked the user to prove who they are, at most now. 0 if it states that for
+   * others, but not in this answer. Undefined if it states none.
+   */
+  askedAt?: number | undefined;
 }
 
 export interface Provider {
@@ -83,6 +98,8 @@ export function createProvider(config: ProviderClient, clock: Clock, log: Log): 
   const issuer = isDiscord ? discordUrl : oidcIssuer;
   const name = config.oidcName || (isDiscord ? 'Discord' : new URL(issuer).hostname);
   const redirectUri = new URL(CALLBACK, config.baseUrl).href;
+  // Users can remove `max_age` from the request, so that some providers leave the claim out.
+  let statesTime = false;
   const found = createCache<OpenidClient.Configuration>({ most: 1, ttlMs: () => DISCOVERY_MS });
 
   async function discover(client: Client): Promise<OpenidClient.Configuration> {
@@ -131,12 +148,19 @@ export function createProvider(config: ProviderClient, clock: Clock, log: Log): 
     }
   }
 
+  function askedAt(authTime: number | undefined): number | undefined {
+    if (authTime === undefined) return statesTime ? 0 : undefined;
+    statesTime = true;
+    const [at, now] = [authTime * SECOND_MS, clock.now()];
+    return at > now + CLOCK_SKEW_MS ? undefined : Math.min(at, now);
+  }
+
   return {
     name,
     issuer,
     operatorGroup: oidcOperatorGroup,
     uses: createRateLimiter({ burst: 1, perSecond: SECOND_MS / FLOW_MS }, clock),
-    begin: ({ state, nonce, verifier }) =>
+    begin: ({ state, nonce, verifier, again }) =>
       asking(async (client, configuration) => {
         const known = configuration.serverMetadata().scopes_supported ?? [];
         const scopes = isDiscord
@@ -148,7 +172,7 @@ export function createProvider(config: ProviderClient, clock: Clock, log: Log): 
           state,
           code_challenge: await client.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
-          ...(!isDiscord && { nonce }),
+          ...(!isDiscord && { nonce, max_age: String(MAX_AGE_SECONDS), ...(again && { prompt: 'login' }) }),
         });
         return href;
       }),
@@ -172,7 +196,8 @@ export function createProvider(config: ProviderClient, clock: Clock, log: Log): 
         const more: Claims = hasMore ? await client.fetchUserInfo(configuration, token, claims.sub) : {};
         // An address and its confirmation belong together.
         const { email, email_verified } = more['email'] === undefined ? (claims as Claims) : more;
-        return identityOf({ ...claims, ...more, email, email_verified, amr: claims['amr'] }, oidcGroupsClaim);
+        const all = { ...claims, ...more, email, email_verified, amr: claims['amr'] };
+        return { ...identityOf(all, oidcGroupsClaim), askedAt: askedAt(claims.auth_time) };
       }),
   };
 }

@@ -8,7 +8,7 @@ import type { Form, Serve } from '../web/serve.ts';
 import { countText, dateText } from '../web/text.ts';
 import type { Accounts } from './accounts.ts';
 import { REVEAL_MS, Reveals, ownPasswordField, passwordAgain, profilePage, proved } from './page-parts.ts';
-import { isPasswordFresh } from './passwords.ts';
+import { isPasswordFresh, onlyProvider } from './passwords.ts';
 import {
   CODE_CHARS,
   type Offer,
@@ -207,13 +207,14 @@ const SWITCH_OFF: Change = {
 };
 
 function changePage(request: SignedInRequest, path: string, { title, about, button }: Change, problem?: Problem): Page {
+  const proof =
+    onlyProvider(request.principal) === undefined
+      ? ownPasswordField(request.principal.email, 'Password', problem)
+      : passwordAgain(request, problem);
   const main = html`<section class="card">
     <p>${about}</p>
     ${problemNote(problem)}
-    <form method="post" action="${path}">
-      ${csrfField(request.csrf)} ${ownPasswordField(request.principal.email, 'Password', problem)}
-      ${anyCodeField(problem)} ${button}
-    </form>
+    <form method="post" action="${path}">${csrfField(request.csrf)} ${proof} ${anyCodeField(problem)} ${button}</form>
     <p class="aside"><a href="${PATH}">Back</a></p>
   </section>`;
   return profilePage(request, title, main, problem);

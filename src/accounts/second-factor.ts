@@ -10,7 +10,7 @@ import type { Accounts } from './accounts.ts';
 import { deleteOtherBrowserSessions } from './browser-session-rows.ts';
 import { tryCode } from './login-limits.ts';
 import { noticeSecondFactor } from './notices.ts';
-import { provePassword, requireFreshPassword, requireProvedSession } from './passwords.ts';
+import { onlyProvider, provePassword, requireFreshPassword, requireProvedSession } from './passwords.ts';
 import { openSealedText, sealText } from './sealed-text.ts';
 import {
   countRecoveryCodes,
@@ -102,15 +102,18 @@ export async function confirmSecondFactor(
   return codes;
 }
 
-/** The proof required to change the second factor: the password, and a code of the app or a recovery code. */
+/**
+ * The proof required to change the second factor: the password, and a code of the app or a recovery code. Users without
+ * a password have confirmed with the sign-in provider recently instead.
+ */
 export interface Proof {
   password: string;
   code: string;
 }
 
 /**
- * Turns the second factor off. PERMISSION_DENIED WRONG_PASSWORD or WRONG_CODE; FAILED_PRECONDITION SECOND_FACTOR_OFF;
- * RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY.
+ * Turns the second factor off. PERMISSION_DENIED WRONG_PASSWORD, PASSWORD_REQUIRED or WRONG_CODE; FAILED_PRECONDITION
+ * SECOND_FACTOR_OFF or NO_PASSWORD; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY.
  */
 export async function removeOwnSecondFactor(
   accounts: Accounts,
@@ -175,7 +178,8 @@ async function withProof<T>(
 ): Promise<T> {
   const { store, clock, secret } = accounts;
   const { userId, sessionId } = principal;
-  await provePassword(accounts, principal, password, visitor);
+  if (onlyProvider(principal) === undefined) await provePassword(accounts, principal, password, visitor);
+  else requireFreshPassword(principal, clock.now());
   return tryCode(accounts.loginLimits, { userId, visitor, from: { sessionId } }, () =>
     store.write(async (tx) => {
       await takeCode(tx, secret, userId, code, clock.now());

@@ -13,8 +13,15 @@ import { nextPage, signInPath } from './next.ts';
 import { cardPage, newPasswordField, notAnEmail, shortPassword } from './page-parts.ts';
 import { PASSWORD_BYTES, isPassword } from './passwords.ts';
 import { CALLBACK } from './provider.ts';
-import { PROVIDER_PATH, providerButton } from './provider-pages.ts';
-import { finishWithCode, flowOf, newProviderFlow, nextOfFlow, signInByProvider } from './provider-sign-in.ts';
+import { PROVIDER_PATH, confirmLink, providerButton } from './provider-pages.ts';
+import {
+  confirmByProvider,
+  finishWithCode,
+  flowOf,
+  newProviderFlow,
+  nextOfFlow,
+  signInByProvider,
+} from './provider-sign-in.ts';
 import { NO_CODE, anyCodeField, codeIn } from './second-factor-pages.ts';
 import { type Credentials, pendingUser, signIn, signUp } from './sign-in.ts';
 import { invitedEmail, isInvitation, requestSignUp } from './sign-up-links.ts';
@@ -304,28 +311,41 @@ function codePage(request: PageRequest, next: string, problem?: Problem): Page {
 export function mountProviderSignIn(serve: Serve, accounts: Accounts): void {
   const { provider, secret } = accounts;
   if (!provider) return;
-  const failed = (request: PageRequest, next: string, error: unknown) =>
-    signInPage(request, { email: '', next, invitation: '', problem: problemOf(error) }, accounts);
+  const failed = (request: PageRequest, next: string, again: boolean, error: unknown) => {
+    const problem = problemOf(error);
+    if (!again || !request.principal)
+      return signInPage(request, { email: '', next, invitation: '', problem }, accounts);
+    const body = html`${problemNote(problem)}
+      <p>You are still signed in. ${confirmLink(provider.name, next)} or <a href="${next}">go back</a>.</p>`;
+    return cardPage('Confirm that it is you', body, problem);
+  };
 
   serve.open(PROVIDER_PATH, async (request) => {
     const next = nextPage(request.query.get('next'));
-    const pending = newProviderFlow(next, request.now);
+    const again = request.principal !== undefined && request.query.has('again');
+    const pending = newProviderFlow(next, request.now, again);
     try {
-      return arrived(request) ?? { to: await provider.begin(flowOf(secret, pending)), pending };
+      if (request.principal && !again) return { to: next };
+      return { to: await provider.begin(flowOf(secret, pending)), pending };
     } catch (error) {
-      return failed(request, next, error);
+      return failed(request, next, again, error);
     }
   });
 
   serve.open(CALLBACK, async (request) => {
     // The browser holds the token, so the page in it is checked again.
     const next = nextPage(nextOfFlow(request.visitor.pending, request.now) ?? null);
+    const { again } = flowOf(secret, request.visitor.pending ?? '');
     try {
+      if (again) {
+        await confirmByProvider(accounts, provider, request.query, request.visitor, request.principal);
+        return { to: next, pending: null };
+      }
       const signedIn = await signInByProvider(accounts, provider, request.query, request.visitor);
       if ('pending' in signedIn) return { to: codePath(next), pending: signedIn.pending };
       return { to: next, session: signedIn.token, device: signedIn.device, pending: null };
     } catch (error) {
-      return failed(request, next, error);
+      return failed(request, next, again, error);
     }
   });
 }

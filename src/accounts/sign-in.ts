@@ -246,18 +246,22 @@ function sealPending(secret: Secret, { id, passwordHash }: UserRow, expiresAt: n
   return secret.derive('pending-sign-in', `${id} ${expiresAt} ${note} ${passwordHash}`);
 }
 
-/** Opens a session in the write that consumes the sign-in's last proof. Returns its token. */
+/**
+ * Opens a session in the write that consumes the sign-in's last proof, which was given at `provedAt`; absent: now.
+ * Returns its token.
+ */
 export async function enter(
   tx: Tx,
   { secret, clock }: Accounts,
   { id, accountId }: UserRow,
   visitor: Visitor,
   how = '',
+  provedAt?: number,
 ): Promise<string> {
   const at = clock.now();
   await recordAudit(tx, { userId: id, through: 'session' }, { action: 'session.signIn', accountId, detail: how, at });
   await rememberPlaces(tx, secret, id, visitor, at);
-  return openBrowserSession(tx, id, visitor, at);
+  return openBrowserSession(tx, id, visitor, at, provedAt);
 }
 
 /** Call it after the session is stored. Notifies the user of a sign-in from a new place. */

@@ -113,6 +113,7 @@ function declinedPage(): Page {
  */
 function consentPage(request: SignedInRequest, grant: ConsentRequest, problem?: Problem): Page {
   const { userCode, client } = grant;
+  const here = `/device?code=${userCode}`;
   const main = html`<section class="card consent">
     ${client ? appHeading(client) : COMMAND_LINE_HEADING}
     <div class="compare">
@@ -126,12 +127,13 @@ function consentPage(request: SignedInRequest, grant: ConsentRequest, problem?: 
     </p>
     ${problemNote(problem)}
     <form class="choice" method="post" action="/device">
-      ${csrfField(request.csrf)}${hidden('code', userCode)} ${!client && passwordAgain(request, problem)}
+      ${csrfField(request.csrf)}${hidden('code', userCode)}
+      ${!client && passwordAgain({ ...request, path: here }, problem)}
       <button class="second" type="submit" formnovalidate name="decision" value="deny">Decline</button>
       <button type="submit" name="decision" value="approve">Approve</button>
     </form>
     <form class="aside" method="post" action="/sign-out">
-      ${csrfField(request.csrf)}${hidden('next', `/device?code=${userCode}`)}
+      ${csrfField(request.csrf)}${hidden('next', here)}
       <p>
         You are signed in as <strong>${request.principal.email}</strong>.
         <button class="link" type="submit">Use another account</button>

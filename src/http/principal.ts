@@ -31,8 +31,10 @@ export interface SessionPrincipal extends Access {
   sessionId: string;
   email: string;
   emailVerified: boolean;
-  /** Epoch ms at which the user last entered the password. */
+  /** Epoch ms at which the user last entered the password, here or at the sign-in provider. */
   provedAt: number;
+  /** The name of the sign-in provider, and whether the user has a password, too. Absent without an account there. */
+  confirmWith?: { provider: string; hasPassword: boolean } | undefined;
   /** An operator who has no second factor yet, although this installation requires one of operators. */
   needsSecondFactor: boolean;
 }

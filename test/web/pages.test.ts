@@ -100,13 +100,15 @@ test('sign-in continues only to pages of this site', (t) => {
     fc.property(fc.oneof(NASTY, fc.webUrl(), fc.webPath()), (wanted) => {
       t.regex(
         nextPage(wanted),
-        /^\/(?:device(?:\?code=[A-Z]{4}-[A-Z]{4})?|profile(?:\/\w+)?|operator(?:\/machines\/[\w-]+)?|bill(?:\/ledger)?|servers(?:\/[a-z0-9-]+(?:\/[a-z]+)?)?)$/,
+        /^\/(?:device(?:\?code=[A-Z]{4}-[A-Z]{4})?|profile(?:\/[\w-]+)?|operator(?:\/(?:machines|accounts)\/[\w-]+)?|bill(?:\/ledger)?|servers(?:\/[a-z0-9-]+(?:\/[a-z]+)?)?)$/,
       );
     }),
   );
   t.is(nextPage('/device?code=wdjb mjht&x=y'), '/device?code=WDJB-MJHT');
   t.is(nextPage('/device?code=nonsense'), '/device');
   t.is(nextPage('/profile/keys'), '/profile/keys');
+  t.is(nextPage('/profile/second-factor/begin'), '/profile/second-factor', 'a form leads back to its page');
+  t.is(nextPage('/operator/accounts/acc_1'), '/operator/accounts/acc_1');
   t.is(nextPage('/servers/castle/backups'), '/servers/castle/backups');
   t.is(nextPage('/servers/castle/backups/delete?a'), '/servers/castle/backups', 'a form leads back to its page');
   t.is(nextPage('/servers/castle/start'), '/servers/castle');

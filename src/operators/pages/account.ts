@@ -270,7 +270,7 @@ function accessCard(request: PanelRequest, { account: { accountId, operator }, s
   const mayRemoveFactor = secondFactor && accountId !== request.principal.accountId;
   const filled = filling(request, 'access');
   const form = html`${reasonField(filled, 'Recorded in the audit log.')}
-    ${passwordAgain(request, request.failed === 'access' ? request.problem : undefined)}
+    ${passwordAgain({ ...request, path: request.here }, request.failed === 'access' ? request.problem : undefined)}
     <div class="actions">
       <button type="submit" name="do" value="reset-link">Create password reset link</button>
       ${

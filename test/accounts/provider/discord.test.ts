@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
+import { PASSWORD_FRESH_MS } from '../../../src/accounts/passwords.ts';
 import { getUserByEmail } from '../../../src/accounts/rows.ts';
 import type { Settings } from '../../../src/rooms.ts';
 import { openPanel } from '../../support/panel.ts';
@@ -92,6 +93,21 @@ test('people sign in with Discord if it has verified their address', async (t) =
   t.true((await getUserByEmail(it.store, 'steve@example.org'))?.emailVerified);
   t.deepEqual(it.scopes, ['identify email', 'identify email']);
   t.notRegex(it.logged.join('\n'), /ACCESS|REFRESH|shh/);
+});
+
+test('people confirm with Discord, which does not state when it asked', async (t) => {
+  const it = await discord(t);
+  const browser = reader(it);
+  await browser.open('/sign-in/provider');
+  await it.clock.jump(it.clock.now() + PASSWORD_FRESH_MS);
+  await browser.open('/profile/ssh');
+  t.notRegex(browser.text(), /name="password"/);
+  t.regex(browser.text(), /Confirm with Discord/);
+  const there = new URL(await browser.step('/sign-in/provider?again=1&next=%2Fprofile%2Fssh'));
+  t.false(there.searchParams.has('prompt') || there.searchParams.has('max_age'));
+  t.is(await browser.open(there.href), 200);
+  t.is(browser.path(), '/profile/ssh');
+  t.notRegex(browser.text(), /Confirm with Discord/);
 });
 
 test('a role of a Discord server makes operators, and people outside the server have none', async (t) => {

@@ -18,8 +18,11 @@ interface There {
 export interface ProviderSite extends PanelUnderTest {
   /** The provider's users by id. */
   people: Record<string, There>;
-  /** The id of the user who signs in at the provider; '' for one who cancels. */
-  present: { id: string; amr?: string[] };
+  /**
+   * The id of the user who signs in at the provider; '' for one who cancels. `askedAt`: epoch seconds at which they
+   * enter their password, by default now by the panel's clock.
+   */
+  present: { id: string; amr?: string[]; askedAt?: number };
   /** The requests that the provider got, in order. */
   asked: string[];
   /** Ends the provider. */
@@ -83,8 +86,8 @@ export async function openProviderSite(
   handler.run = (request, response) => {
     asked.push(`${request.method} ${request.url?.split('?')[0]}`);
     if (!request.url?.startsWith('/interaction/')) return serve(request, response);
-    const { id: accountId, amr } = present;
-    const result = accountId === '' ? { error: 'access_denied' } : { login: { accountId, amr, remember: false } };
+    const { id: accountId, amr, askedAt: ts = Math.floor(panel.clock.now() / 1_000) } = present;
+    const result = accountId === '' ? { error: 'access_denied' } : { login: { accountId, amr, ts, remember: false } };
     return void provider.interactionFinished(request, response, result);
   };
   return { ...panel, people, present, asked, goDown: close };
