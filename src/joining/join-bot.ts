@@ -10,6 +10,7 @@ import { PROTOCOL } from '../../proxy/handshake.ts';
 import type { Address } from '../../proxy/ports.ts';
 import { cleanText, wordsOf } from '../../proxy/text.ts';
 import { offlineUuid } from '../game/players/profiles.ts';
+import { MIB } from '../kernel/units.ts';
 
 export const BOT_NAME = 'TryAJoin';
 
@@ -17,7 +18,7 @@ export const BOT_NAME = 'TryAJoin';
 export type LoginAnswer = { kind: 'in' } | { kind: 'account' } | { kind: 'refused'; text: string };
 
 /** Also the limit of a packet after decompression. Mod loaders send the longest ones. */
-const MOST_BYTES = 1_048_576;
+const MOST_BYTES = MIB;
 const TEXT_UNITS = 2_048;
 const KEY_UNITS = 32_767;
 const LOGIN = 2;

@@ -11,7 +11,7 @@ export interface FakeLogin {
   name: string;
   socket: Socket;
   /** Resolves with the next packet of the client. */
-  next(): Promise<FrameReader>;
+  next: () => Promise<FrameReader>;
 }
 
 /**

@@ -10,7 +10,7 @@
  */
 const REFRESH_MS = 1_000;
 const POLL_MS = 15_000;
-/** For pages with a part marked `data-soon`, whose changes the stream does not report. */
+/** For parts with `data-soon`, whose changes the stream does not report. */
 const SOON_MS = 2_000;
 const EVENTS = ['state', 'progress', 'players', 'tick', 'backup', 'quota', 'alert', 'gap', 'changed', 'transition'];
 
