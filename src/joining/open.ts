@@ -38,6 +38,8 @@ import { type PublicStatuses, createPublicStatusReader, openPublicStatuses } fro
 import { Routing } from './routing.ts';
 import { mountJoiningSettings, mountPublicSettings } from './settings-pages.ts';
 import { Translators } from './translators.ts';
+import { TryJoins } from './try-joins.ts';
+import { mountTryJoin } from './try-join-page.ts';
 import { wakePolicyOperations } from './wake-policy-api.ts';
 
 /** The addresses at which players find the service. */
@@ -155,16 +157,19 @@ export async function openJoining(
 export function joiningFeature(
   shared: Shared,
   ownNames: OwnNames,
-  { publicStatuses, wakePolicies }: { publicStatuses: PublicStatuses; wakePolicies: WakePolicies },
+  room: { publicStatuses: PublicStatuses; wakePolicies: WakePolicies; proxies: { port: () => number } },
   shown: { blocks: ServerBlocks; serverView: ServerView; addresses: Addresses },
   clientAddress: (request: IncomingMessage) => string,
-  { baseUrl, networkPorts }: { baseUrl: string; networkPorts: { from: number; to: number } },
+  settings: ProxySettings & { baseUrl: string; networkPorts: { from: number; to: number } },
 ): Feature {
   const { servers, serveServer, clock } = shared;
+  const { publicStatuses, wakePolicies, proxies } = room;
+  const { baseUrl, networkPorts } = settings;
   const { serverView, addresses } = shown;
   const read = { publicStatuses, wakePolicies, servers, blocks: shown.blocks, addresses, clock };
   const publicStatusReader = createPublicStatusReader(read);
   const withLock = createKeyedMutex();
+  const tryJoins = new TryJoins(shared, settings, () => proxies.port());
   return {
     operations: [
       ...publicSettingOperations({ serveServer, serverView, servers, publicStatuses, clock }),
@@ -178,6 +183,7 @@ export function joiningFeature(
       mountNames(panel);
       mountNetwork(panel);
       mountPublicSettings(panel, baseUrl);
+      mountTryJoin(panel, tryJoins);
     },
     pages: (_, router) => mountStatus(router, publicStatusReader, clientAddress, baseUrl),
   };

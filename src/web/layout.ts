@@ -11,7 +11,7 @@ export const VISITOR: Surroundings = { principal: undefined, csrf: '', signIn: '
 
 /** Returns a complete page: the common frame with navigation around its content. */
 export function layout(page: Page, request: Surroundings): Html {
-  const { title, main, pages, styles = [], libraries = [], scripts = [] } = page;
+  const { title, main, pages, styles = [], libraries = [], scripts = [], reloadSeconds } = page;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -21,6 +21,7 @@ export function layout(page: Page, request: Surroundings): Html {
         <meta name="color-scheme" content="light dark" />
         <meta name="theme-color" content="#211c47" />
         <meta name="robots" content="noindex" />
+        ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}" /></noscript>`}
         <link rel="icon" type="image/svg+xml" href="${ASSETS.logo}" />
         <link rel="stylesheet" href="${ASSETS.style}" />
         ${styles.map((each) => html`<link rel="stylesheet" href="${each}" />`)}

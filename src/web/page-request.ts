@@ -71,6 +71,8 @@ export interface Page {
   /** Default: 200. */
   status?: number;
   retryAfterSeconds?: number;
+  /** Reloads the page in browsers without scripts. */
+  reloadSeconds?: number;
   /** Whether to stop showing the first steps to the user. */
   endsTour?: boolean;
 }

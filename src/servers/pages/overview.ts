@@ -12,7 +12,7 @@ import { chartsCard, hoursShown } from './charts.ts';
 import { dayCard } from './day.ts';
 import { obstaclesTo } from './obstacles.ts';
 import { type ListEntry, entryHtml } from './list-entry.ts';
-import { addressNotes, agreeToEula, commandForms, eulaCard, face } from './parts.ts';
+import { addressNotes, agreeToEula, commandForms, eulaCard, face, tryJoinForm } from './parts.ts';
 import { WENT_BACK, coreText, goBack } from './way-back.ts';
 import { whatNow } from './what-now.ts';
 import { ASSETS } from '../../web/assets.ts';
@@ -160,11 +160,8 @@ function softwareFact({ update, refusedBuild, ...server }: ServerRequest['server
 }
 
 /** Shows what friends see in their server list; undefined for a private backend, which is in none. */
-function entryCard(
-  { server, role }: ServerRequest,
-  entry: ListEntry | undefined,
-  atHome: string | undefined,
-): Html | undefined {
+function entryCard(request: ServerRequest, entry: ListEntry | undefined, atHome: string | undefined): Html | undefined {
+  const { server, role } = request;
   const { id, name, addr } = server;
   if (addr === '') return undefined;
   return html`<section class="card" data-live="entry">
@@ -172,6 +169,7 @@ function entryCard(
     ${entry !== undefined && entryHtml(name, `${BROWSER_PREFIX}/v1/servers/${id}/icon`, entry)}
     ${addressNotes(addr, atHome)}
     ${isAtLeast(role, 'member') && html`<p><a href="/servers/${id}/settings/description">Change the description or icon</a></p>`}
+    ${tryJoinForm(request)}
   </section>`;
 }
 

@@ -122,6 +122,19 @@ export function addressNotes(address: string, atHome: string | undefined): Html 
   }`;
 }
 
+/** The button that lets a bot try to join, for a server with an address. A join wakes the server. */
+export function tryJoinForm({ server: { id, state }, csrf, isFree }: ServerRequest): Html {
+  const isAsleep = !isTagged(state, 'awake');
+  const place = { here: `/servers/${id}/try`, query: new URLSearchParams(), csrf };
+  return html`<div class="actions small">
+      ${buttonForm(place, 'join', isAsleep ? 'Wake it and try a join' : 'Try a join')}
+    </div>
+    <p class="soft">
+      A bot joins as a friend would, and leaves at
+      once.${isAsleep && ` This wakes the server${isFree ? '' : ', which costs like any join'}.`}
+    </p>`;
+}
+
 /** Links between a server's audit log and its machine, for those who may see both. */
 export function historyLinks({ server, role, here }: ServerRequest): Html | false {
   const top = `/servers/${server.id}`;

@@ -100,7 +100,8 @@ const JOBS: Readonly<Record<string, string>> = {
   'world.delete': 'Deleting a world.',
 };
 
-function startup({ startupPhase, startupItem, startupPercent, startupEtaSeconds }: Server): Html {
+/** The progress of a start. */
+export function startup({ startupPhase, startupItem, startupPercent, startupEtaSeconds }: Server): Html {
   const known = (startupPhase === 'generating_world' || startupPhase === 'downloading') && startupPercent > 0;
   const phase = PHASES[startupPhase] ?? PHASES['starting'];
   const isLoading = startupItem !== '';

@@ -10,6 +10,8 @@
  */
 const REFRESH_MS = 1_000;
 const POLL_MS = 15_000;
+/** For parts with `data-soon`, whose changes the stream does not report. */
+const SOON_MS = 2_000;
 const EVENTS = ['state', 'progress', 'players', 'tick', 'backup', 'quota', 'alert', 'gap', 'changed', 'transition'];
 
 const page = document.querySelector('[data-stream]');
@@ -32,6 +34,7 @@ Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, { localName }) =>
 if (page) {
   connect();
   setInterval(refreshSoon, POLL_MS);
+  setInterval(() => document.querySelector('[data-soon]') && refreshSoon(), SOON_MS);
   document.addEventListener('visibilitychange', () => {
     // Browsers limit the connections to a service, and a tab in the background needs none.
     if (document.hidden) source?.close();
