@@ -69,10 +69,10 @@ function isBelow(path: string, top: string): boolean {
 }
 
 /** Opens the links of `rail` on narrow screens. Named after the current page. */
-function sheetButton({ label, groups }: SidePages): Html {
+function sheetButton({ groups }: SidePages): Html {
   const current = groups.flatMap(({ links }) => links).find(({ isCurrent }) => isCurrent);
   return html`<button class="opens" type="button" popovertarget="pages">
-    ${current?.label ?? label}<span class="unseen"> (all pages)</span>
+    ${current?.label ?? 'Pages'}<span class="unseen"> (all pages)</span>
   </button>`;
 }
 

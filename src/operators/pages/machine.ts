@@ -57,7 +57,7 @@ async function send({ call, params: { id = '' } }: PanelRequest, form: Form): Pr
 }
 
 /** Number of transitions shown at first. */
-const FIRST_STEPS = 10;
+const FIRST_STEPS = 8;
 
 async function machinePage(request: PanelRequest): Promise<Page> {
   const { call, params, query, now, here } = request;
