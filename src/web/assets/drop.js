@@ -24,14 +24,18 @@ function lineOf(file) {
   const line = element('div');
   const told = element('p', { role: 'status' });
   const actions = element('p', { className: 'actions' });
-  actions.append(...placesOf(file).map(([label, go]) => button(label, () => go(file, told, actions))));
+  actions.append(
+    ...placesOf(file).map(([label, go], nth) =>
+      button(label, () => go(file, told, actions), nth === 0 ? '' : 'second'),
+    ),
+  );
   line.append(element('strong', { textContent: file.name }), told, actions);
   return line;
 }
 
 /** Returns what can be done with a file: texts of buttons and their work, the most likely first. */
 function placesOf({ name, type }) {
-  const asFile = ['Put it beside server.properties', put(name)];
+  const asFile = ['Put it into the server’s folder', put(name)];
   if (/\.jar$/i.test(name) && folder) return [[`Add it to ${folder}`, put(`${folder}/${name}`)], asFile];
   if (/\.(?:zip|tar|tgz|tzst|gz|zst)$/i.test(name))
     return [
@@ -109,8 +113,8 @@ function answerOf({ status, responseText }) {
   }
 }
 
-function button(label, act) {
-  const made = element('button', { type: 'button', className: 'second', textContent: label });
+function button(label, act, className = 'second') {
+  const made = element('button', { type: 'button', className, textContent: label });
   made.addEventListener('click', act);
   return made;
 }

@@ -53,7 +53,7 @@ test.runIf(isHere('chromium'))(
     const icon = await readFile(join(folder, 'server-icon.png'));
     t.deepEqual([icon.readUInt32BE(16), icon.readUInt32BE(20)], [64, 64], 'width and height');
 
-    await page.getByRole('button', { name: 'Put it beside server.properties' }).last().click();
+    await page.getByRole('button', { name: 'Put it into the server’s folder' }).last().click();
     await page.getByText('notes.txt already exists.').waitFor();
     t.is(await readFile(join(folder, 'notes.txt'), 'utf8'), 'before');
     await page.getByRole('button', { name: 'Replace' }).click();
