@@ -233,6 +233,7 @@ export async function openRooms(options: RoomsOptions, doubles: Partial<typeof O
     outbox: webhooks.outbox,
     secret,
     telemetry,
+    workers,
   });
   const { serverEvents } = insight;
   await backupRoom.recover();

@@ -151,7 +151,7 @@ export function createProvider(config: ProviderClient, clock: Clock, log: Log): 
   function askedAt(authTime: number | undefined): number | undefined {
     if (authTime === undefined) return statesTime ? 0 : undefined;
     statesTime = true;
-    const [at, now] = [authTime * SECOND_MS, clock.now()];
+    const [at, now] = [Math.floor(authTime * SECOND_MS), clock.now()];
     return at > now + CLOCK_SKEW_MS ? undefined : Math.min(at, now);
   }
 

@@ -8,6 +8,7 @@ import type { StreamSlots } from '../http/stream-slots.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
 import { listOwners } from '../accounts/rows.ts';
 import { recordThrough } from '../audit/audit.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
 import type { Mailer } from '../mail/mail.ts';
 import type { TypedCommandAccess } from '../players/typed-commands.ts';
 import type { OnStep } from '../servers/actors.ts';
@@ -84,6 +85,7 @@ export function openInsight(
     telemetry,
     outbox,
     secret,
+    workers,
   }: {
     engine: Engine;
     /** The games on unresponsive machines, if games run on several. */
@@ -97,6 +99,7 @@ export function openInsight(
     telemetry: Exposition;
     outbox: WebhookOutbox;
     secret: Secret;
+    workers: WorkerPool;
   },
 ) {
   const { store, servers, clock, log, onClose } = shared;
@@ -121,7 +124,7 @@ export function openInsight(
       ...webhookOperations(shared, createSecretOf(secret)),
     ],
     panel(panel) {
-      mountConsole(panel, engine, transferSlots);
+      mountConsole(panel, engine, transferSlots, workers);
       mountAlertPages(panel);
       mountWebhookPages(panel);
     },

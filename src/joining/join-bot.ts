@@ -5,7 +5,15 @@
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { inflateSync } from 'node:zlib';
-import { FrameReader, encodeFrame, encodeString, encodeVarInt, readFrame, readVarInt } from '../../proxy/codec.ts';
+import {
+  FrameReader,
+  ProtocolError,
+  encodeFrame,
+  encodeString,
+  encodeVarInt,
+  readFrame,
+  readVarInt,
+} from '../../proxy/codec.ts';
 import { PROTOCOL } from '../../proxy/handshake.ts';
 import type { Address } from '../../proxy/ports.ts';
 import { cleanText, wordsOf } from '../../proxy/text.ts';
@@ -19,6 +27,9 @@ export type LoginAnswer = { kind: 'in' } | { kind: 'account' } | { kind: 'refuse
 
 /** Also the limit of a packet after decompression. Mod loaders send the longest ones. */
 const MOST_BYTES = MIB;
+/** Limits of a login. The game's software is its owner's, and may send packets without end. */
+const MOST_PACKETS = 256;
+const MOST_READ = 4 * MIB;
 const TEXT_UNITS = 2_048;
 const KEY_UNITS = 32_767;
 const LOGIN = 2;
@@ -45,6 +56,7 @@ const TRANSLATED: Readonly<Record<string, string>> = {
 
 /** Connects. Rejects with the socket's error. The connection ends when `signal` fires. */
 export async function reach(address: Address, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
   const socket = connect({ ...address, noDelay: true, signal });
   // An error after the connection ends the reads, which report it.
   await once(socket, 'connect', { signal });
@@ -62,8 +74,14 @@ export async function logIn(socket: Socket, { host, port }: Address, protocol: n
   const address = [encodeVarInt(protocol), encodeString(host + MARK), portBytes, encodeVarInt(LOGIN)];
   socket.write(Buffer.concat([encodeFrame(0x00, ...address), loginStart(protocol)]));
   let isCompressed = false;
+  let packets = 0;
+  let bytesRead = 0;
   for await (const body of frames(socket)) {
-    const reader = new FrameReader(isCompressed ? inflated(body) : body);
+    const content = isCompressed ? inflated(body) : body;
+    packets += 1;
+    bytesRead += content.length;
+    if (packets > MOST_PACKETS || bytesRead > MOST_READ) throw new ProtocolError('too many packets before an answer');
+    const reader = new FrameReader(content);
     const send = (id: number, ...fields: Buffer[]) => {
       // A zero before the packet: it is not compressed.
       const packet = Buffer.concat([encodeVarInt(id), ...fields]);

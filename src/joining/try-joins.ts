@@ -32,6 +32,7 @@ type Resolve = (name: string) => Promise<{ address: string }>;
 
 /** A join by the service's own bot. */
 export interface TryJoin {
+  accountId: string;
   address: string;
   /** Whether it goes to the proxy on this machine, and not to the public address. */
   isLocal: boolean;
@@ -46,6 +47,7 @@ export interface TryJoin {
 /** A server whose players are at `address`. */
 interface Tried {
   id: string;
+  accountId: string;
   addr: string;
   version: string;
 }
@@ -64,6 +66,7 @@ const TOO_LONG = 'Not finished after 3 minutes. Players wait up to 15 minutes.';
 const STAGE_MS = 10 * SECOND_MS;
 export const KEPT_MS = 10 * MINUTE_MS;
 const MOST_AT_ONCE = 5;
+const MOST_PER_ACCOUNT = 2;
 const LINE_UNITS = 200;
 const DEFAULT_PORT = 25_565;
 const LOOPBACK = '127.0.0.1';
@@ -84,6 +87,9 @@ const RESULTS: Readonly<Record<Exclude<LoginAnswer['kind'], 'refused'>, { detail
     text: 'The server asks for a Microsoft account, which the bot does not have. Friends with an account get in, unless the whitelist or a ban keeps them out.',
   },
 };
+
+const ONLY_VERIFIED =
+  'Only players with a verified Microsoft account wake this server, and the bot has none. Everything before the wake works.';
 
 /**
  * Joins servers with a bot, as a client would, to show their owners each stage of a join. One try at a time per server.
@@ -124,10 +130,18 @@ export class TryJoins {
       throw new StatusError('FAILED_PRECONDITION', 'NO_PUBLIC_ADDRESS', 'This server has no public address.');
     const running = [...this.#tries].filter(([, { result }]) => result === undefined);
     if (running.some(([id]) => id === server.id)) return Promise.resolve();
-    if (running.length >= MOST_AT_ONCE)
-      throw new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_TRIES', 'Too many tries at once. Try again in a minute.');
+    if (running.length >= MOST_AT_ONCE) throw tooMany();
     const isLocal = this.#ownHost !== undefined;
-    const attempt: TryJoin = { address: server.addr, isLocal, stages: [], stage: 'Name lookup', result: undefined };
+    const { accountId } = server;
+    if (running.filter(([, each]) => each.accountId === accountId).length >= MOST_PER_ACCOUNT) throw tooMany();
+    const attempt: TryJoin = {
+      accountId,
+      address: server.addr,
+      isLocal,
+      stages: [],
+      stage: 'Name lookup',
+      result: undefined,
+    };
     this.#tries.set(server.id, attempt);
     return this.#run(attempt, server);
   }
@@ -171,6 +185,10 @@ export class TryJoins {
         if (await isUp()) done('', 'Join');
       }
       const answer = await answered;
+      if (answer.kind === 'account' && !(await isUp())) {
+        attempt.result = { tone: 'warn', text: ONLY_VERIFIED };
+        return;
+      }
       if (answer.kind !== 'refused') done(RESULTS[answer.kind].detail, 'Join');
       attempt.result = resultOf(answer);
     } catch (err) {
@@ -182,6 +200,10 @@ export class TryJoins {
       clock.at(clock.now() + KEPT_MS, () => this.#tries.get(id) === attempt && this.#tries.delete(id));
     }
   }
+}
+
+function tooMany(): StatusError {
+  return new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_TRIES', 'Too many tries at once. Try again in a minute.');
 }
 
 function resultOf(answer: LoginAnswer): NonNullable<TryJoin['result']> {

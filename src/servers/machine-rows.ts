@@ -82,12 +82,15 @@ export async function listStatesSince(db: Sql, serverId: string, at: number): Pr
   return db.query<TransitionRow>(sql, [serverId, at]);
 }
 
-/** Returns the changes of state of up to 500 servers since an instant, oldest first, as far back as they are stored. */
-export async function listStateChanges(db: Sql, serverIds: readonly string[], at: number): Promise<TransitionRow[]> {
-  const names = serverIds.map((_, nth) => `$${nth + 2}`).join(', ');
+/** Like `listStatesSince` for up to 500 servers, whose changes are mixed. */
+export async function listStatesOfSince(db: Sql, serverIds: readonly string[], at: number): Promise<TransitionRow[]> {
+  const names = serverIds.map((_, nth) => `$${nth + 1}`).join(', ');
   if (names === '') return [];
-  const sql = `SELECT * FROM "transitions" WHERE "at" >= $1 AND "serverId" IN (${names}) AND "from" <> "to" ORDER BY "seq"`;
-  return db.query<TransitionRow>(sql, [at, ...serverIds]);
+  const sql = `SELECT t.* FROM "transitions" t WHERE t."serverId" IN (${names}) AND t."from" <> t."to" AND t."seq" >=
+    COALESCE((SELECT MAX(p."seq") FROM "transitions" p
+      WHERE p."serverId" = t."serverId" AND p."from" <> p."to" AND p."at" <= $${serverIds.length + 1}), 0)
+    ORDER BY t."seq"`;
+  return db.query<TransitionRow>(sql, [...serverIds, at]);
 }
 
 /** Whether a server has run since an instant, as far back as transitions are stored. Each run adds several. */

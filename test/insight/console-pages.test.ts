@@ -73,6 +73,12 @@ test('a stack trace in the log leads to a page that explains the error', async (
     t.regex(unknown, /SomeException/);
   }
   t.regex((await it.get(`${AT}/error?line=gone`)).text, /This error is no longer among/);
+  // The address of the page cuts the line in the middle of a character.
+  it.engine.print('castle', ERROR.padEnd(499, 'x') + '😀', ...trace);
+  const cut = await it.get(AT);
+  t.is(cut.status, 200);
+  const [href = ''] = /\/servers\/castle\/console\/error\?line=[^"]*xxx[^"]*/.exec(cut.text) ?? [];
+  t.regex((await it.get(href)).text, /Dormouse does not know this error[^]*xxx/);
   await it.stranger();
   t.is((await it.get(`${AT}/error`, await it.browser('usr_other'))).status, 404);
 });

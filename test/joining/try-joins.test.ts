@@ -14,7 +14,7 @@ import { STEVE, type World, world } from '../support/world.ts';
 const LET_IN = encodeFrame(0x02);
 const ASKS_FOR_ACCOUNT = encodeFrame(0x01);
 const refusal = (component: unknown) => encodeFrame(0x00, encodeString(JSON.stringify(component)));
-const CASTLE = { id: 'castle', addr: 'castle.localhost:25599', version: '1.20.4' };
+const CASTLE = { id: 'castle', accountId: 'acc_test', addr: 'castle.localhost:25599', version: '1.20.4' };
 const NOWHERE = async () => {
   throw new Error('getaddrinfo ENOTFOUND');
 };
@@ -160,6 +160,30 @@ test('a try of a sleeping server shows the wake as a stage of its own', async (t
   t.is(result?.tone, 'good');
 });
 
+test('a server that wakes only for verified accounts is not reported as woken', async (t) => {
+  const it = await world(t);
+  await it.create('castle');
+  const { stages, result } = await tried(t, it, ({ socket }) => socket.write(ASKS_FOR_ACCOUNT));
+  t.is(stages.at(-1)?.name, 'Login');
+  t.is(result?.tone, 'warn');
+  t.regex(result?.text ?? '', /Only players with a verified Microsoft account wake this server/);
+});
+
+test('a game that sends packets without end is left', async (t) => {
+  const it = await awake(t);
+  let answers = 0;
+  const asksForCookie = encodeFrame(0x05, encodeString('k'.repeat(1_000)));
+  const { result } = await tried(t, it, async ({ socket, next }) => {
+    for (let nth = 0; nth < 300; nth += 1) socket.write(asksForCookie);
+    for (;;) {
+      await next();
+      answers += 1;
+    }
+  });
+  t.is(result?.tone, 'bad');
+  t.true(answers <= 256);
+});
+
 test('each stage that fails is named with its reason', async (t) => {
   const it = await awake(t);
   const failed = async (tries: TryJoins, addr = CASTLE.addr) => {
@@ -227,9 +251,16 @@ test('a server has one try at a time, the service has five, and a result is kept
   const first = tries.of('castle');
   await tries.begin(CASTLE);
   t.is(tries.of('castle'), first);
-  for (const id of ['b', 'c', 'd', 'e']) overs.push(tries.begin({ ...CASTLE, id }));
+  const begin = (id: string, accountId: string) => tries.begin({ ...CASTLE, id, accountId });
+  overs.push(begin('b', 'acc_test'));
   t.like(
-    t.throws(() => tries.begin({ ...CASTLE, id: 'f' })),
+    t.throws(() => begin('c', 'acc_test')),
+    { reason: 'TOO_MANY_TRIES' },
+    'an account has two',
+  );
+  for (const id of ['c', 'd', 'e']) overs.push(begin(id, `acc_${id}`));
+  t.like(
+    t.throws(() => begin('f', 'acc_f')),
     { reason: 'TOO_MANY_TRIES' },
   );
   t.like(

@@ -51,6 +51,18 @@ test('the list shows on a strip when each server was awake today', async (t) => 
   t.deepEqual(await shown(), [ASLEEP, ASLEEP]);
 });
 
+test('the strip of a server claims nothing about hours whose states are no longer stored', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  await it.clock.advance(60 * 60_000);
+  await it.reach('castle', 'hibernated');
+  await it.store.write((tx) => tx.run(`DELETE FROM "transitions" WHERE "from" <> 'stopping'`));
+  const { text } = await it.get('/servers');
+  t.regex(text, /Today \(UTC\): not awake<\/title>\s*<path class="band calm" d="M13\d\d 0h\d\dv20h-\d\dz" \/>/);
+});
+
 test('a card starts and stops its server without scripts, and a refusal shows an alert', async (t) => {
   const it = await openPanel(t);
   await it.create('castle');

@@ -138,7 +138,7 @@ export interface LoggedError {
   lines: string[];
   /** Findings, the most important first; empty if none is known. */
   insights: Insight[];
-  /** The jar of the mod or plugin in its stack trace, nearest to the cause; '' if none is. */
+  /** The jar of the mod or plugin in its stack trace, nearest to the cause; '' without one. */
   jar: string;
 }
 
@@ -156,6 +156,14 @@ export function explainError(lines: readonly string[], at: number, context: Diag
   const insights = unique([...scan(log, context)].sort(byPrecedence)).map((each) => insightOf(each, log));
   return { lines: log.map(({ plain }) => plain), insights, jar: lastException(log).jar };
 }
+
+/** `explainError`, for a worker. */
+export const explainErrorJob = job(
+  import.meta.url,
+  'explainErrorJob',
+  ({ lines, at, context }: { lines: readonly string[]; at: number; context: DiagnosisContext }) =>
+    explainError(lines, at, context),
+);
 
 /** `diagnose`, for a worker. */
 export const diagnoseJob = job(import.meta.url, 'diagnoseJob', ({ lines, exit, context, report }: DiagnosisInput) =>

@@ -83,26 +83,36 @@ const OF_THE_GAME =
 /** Limit of lines below an exception that belong to its trace. */
 export const TRACE_LINES = 120;
 
-/** Returns the jar of a mod or plugin in the trace of the last exception, nearest to the innermost cause. */
-function jarInTrace(log: readonly GameLine[], exceptionAt: number): string | undefined {
-  for (const line of log.slice(exceptionAt + 1, exceptionAt + TRACE_LINES)) {
-    if (line.source !== 'plain') return undefined;
-    const jar = FRAME.exec(line.text)?.[1];
-    if (jar !== undefined && !OF_THE_GAME.test(jar)) return jar;
-  }
-  return undefined;
-}
-
-/** Returns the last exception in a log, and the jar of a mod or plugin that the last traces lead to; '' for none. */
+/** Returns the last exception in a log, and the jar of a mod or plugin that the last traces lead to; '' without one. */
 export function lastException(log: readonly GameLine[]): { named: string; jar: string } {
   const traces = log.flatMap((line, at) => (line.source === 'plain' && EXCEPTION.test(line.text) ? [at] : []));
   const named = EXCEPTION.exec(log[traces.at(-1) ?? -1]?.text ?? '')?.[1] ?? '';
+  // Traces overlap. Each line is matched once.
+  const known = new Map<number, string | undefined>();
+  const jarAt = (at: number): string | undefined => {
+    if (!known.has(at)) known.set(at, FRAME.exec(log[at]?.text ?? '')?.[1]);
+    return known.get(at);
+  };
   const jar = traces
     .toReversed()
     .slice(0, 10)
-    .map((at) => jarInTrace(log, at))
+    .map((at) => jarInTrace(log, at, jarAt))
     .find((each) => each !== undefined);
   return { named, jar: jar ?? '' };
+}
+
+/** Returns the jar of a mod or plugin in the trace of an exception, nearest to the innermost cause. */
+function jarInTrace(
+  log: readonly GameLine[],
+  exceptionAt: number,
+  jarAt: (at: number) => string | undefined,
+): string | undefined {
+  for (let at = exceptionAt + 1; at < exceptionAt + TRACE_LINES; at += 1) {
+    if (log[at]?.source !== 'plain') return undefined;
+    const jar = jarAt(at);
+    if (jar !== undefined && !OF_THE_GAME.test(jar)) return jar;
+  }
+  return undefined;
 }
 
 /** Returns the fallback finding: how the game ended and the last exception in its log, if any. */

@@ -7,6 +7,7 @@ import { isAtLeast } from '../../http/roles.ts';
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { StreamSlots } from '../../http/stream-slots.ts';
 import { StatusError } from '../../kernel/status.ts';
+import type { WorkerPool } from '../../kernel/workers/pool.ts';
 import { KIB } from '../../kernel/units.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { linePieces, logLevel, logPieces } from '../../web/assets/log-line.js';
@@ -22,7 +23,7 @@ import { ListFiles } from '../../files/api.ts';
 import { GetPlayerLists } from '../../players/api.ts';
 import { RunCommand } from '../console-api.ts';
 import { GetServerLogs } from '../logs-api.ts';
-import { MOST_LINE_CHARS, errorPage, isAboveTrace } from './error.ts';
+import { errorPage, isAboveTrace, lineInAddress } from './error.ts';
 
 /** Number of newest lines in the page as sent. A script loads more. */
 const SHOWN_LINES = 200;
@@ -37,10 +38,10 @@ interface Said {
   output: string;
 }
 
-/** A server's console: its log, and a line for commands. `transferSlots`: for long downloads. */
-export function mountConsole(panel: Panel, engine: Engine, transferSlots: StreamSlots): void {
+/** A server's console: its log, and a line for commands. `transferSlots`: for long downloads. `workers` read errors. */
+export function mountConsole(panel: Panel, engine: Engine, transferSlots: StreamSlots, workers: WorkerPool): void {
   panel.serverFile('/console/log', (request) => logFile(request, engine, transferSlots));
-  panel.serverPage({ path: '/console/error', show: errorPage });
+  panel.serverPage({ path: '/console/error', show: (request) => errorPage(request, workers) });
   panel.serverPage({
     path: '/console',
     show: (request) => consolePage(request),
@@ -245,9 +246,9 @@ function logLines(lines: readonly string[], id: string): Html {
   })}`;
 }
 
-/** Its text comes from the style sheet, so that it is not copied with the log. Not in the order of Tab, as names. */
+/** Its text comes from the style sheet, so that it is not copied with the log. Tab skips it, like the names. */
 function explanationLink(id: string, line: string): Html {
-  const href = `${errorsOf(id)}${encodeURIComponent(line.slice(0, MOST_LINE_CHARS))}`;
+  const href = `${errorsOf(id)}${encodeURIComponent(lineInAddress(line))}`;
   return html`<a class="explain" tabindex="-1" href="${href}" aria-label="Explain this error"></a>`;
 }
 

@@ -1,4 +1,5 @@
-import { explainError } from '../../game/diagnosis/diagnosis.ts';
+import { explainErrorJob } from '../../game/diagnosis/diagnosis.ts';
+import type { WorkerPool } from '../../kernel/workers/pool.ts';
 import { remedyLink, remedyOf } from '../../servers/pages/alerts.ts';
 import { isOfTrace } from '../../web/assets/log-line.js';
 import { type Html, html } from '../../web/html.ts';
@@ -8,8 +9,14 @@ import { GetServerLogs } from '../logs-api.ts';
 
 /** Number of newest lines in which the error is searched, which is the most that one call returns. */
 const READ_LINES = 1_000;
-/** Longer lines are cut in the page's address. */
-export const MOST_LINE_CHARS = 500;
+const CPU_MS = 5_000;
+/** Longer lines are cut in the page's address. `console.js` cuts them likewise. */
+const MOST_LINE_CHARS = 500;
+
+/** Returns a line as it is in the page's address. A cut may divide a character. */
+export function lineInAddress(line: string): string {
+  return line.slice(0, MOST_LINE_CHARS).toWellFormed();
+}
 
 /** Whether a line has a stack trace below it. */
 export function isAboveTrace(lines: readonly string[], at: number): boolean {
@@ -17,15 +24,18 @@ export function isAboveTrace(lines: readonly string[], at: number): boolean {
 }
 
 /** Explains the error of the log's line in the page's query `line`. Default: the newest error with a stack trace. */
-export async function errorPage(request: ServerRequest): Promise<Page> {
+export async function errorPage(request: ServerRequest, workers: WorkerPool): Promise<Page> {
   const { server, query, call } = request;
-  const wanted = (query.get('line') ?? '').slice(0, MOST_LINE_CHARS);
+  const wanted = lineInAddress(query.get('line') ?? '');
   const { lines } = await call(GetServerLogs, { id: server.id }, { tail: READ_LINES });
   const { type: core, version, ramMb } = server;
   const at = lines.findLastIndex((line, nth) =>
-    wanted === '' ? isAboveTrace(lines, nth) : line.slice(0, MOST_LINE_CHARS) === wanted,
+    wanted === '' ? isAboveTrace(lines, nth) : lineInAddress(line) === wanted,
   );
-  const error = at < 0 ? undefined : explainError(lines, at, { phase: 'run', core, version, ramMb });
+  const context = { phase: 'run', core, version, ramMb } as const;
+  // The log is its owner's text, which a worker reads.
+  const job = { tenant: server.accountId, signal: request.signal, cpuMs: CPU_MS };
+  const error = at < 0 ? undefined : await workers.run(explainErrorJob, { lines, at, context }, job);
   const main = html`<section class="card">
     <h2>An error in the log</h2>
     ${
@@ -54,12 +64,12 @@ export async function errorPage(request: ServerRequest): Promise<Page> {
 function unknownError(request: ServerRequest, jar: string): Html {
   if (jar === '')
     return html`<p>
-      Dormouse does not know this error. If players notice nothing, you can ignore it. Otherwise undo your last change,
-      or ask the authors of the software that the lines below name.
+      Dormouse does not know this error. If players don’t notice a problem, you can ignore it. Otherwise undo your last
+      change, or ask the authors of the software that the lines below name.
     </p>`;
   return html`<p>
-    The error comes from <strong>${jar}</strong>. If players notice nothing, you can ignore it. Otherwise update the
-    file to a build for Minecraft ${request.server.version}, or remove it.
+    The error comes from <strong>${jar}</strong>. If players don’t notice a problem, you can ignore it. Otherwise update
+    the file to a build for Minecraft ${request.server.version}, or remove it.
     ${remedyLink(request, remedyOf('mod_crashed'))}
   </p>`;
 }

@@ -71,11 +71,14 @@ export async function dayCard(request: ServerRequest, metrics: Metrics, cost: Ht
   </section>`;
 }
 
-/** A server's states of today as a strip, with the time it was awake. `changes`: today's, oldest first. */
-export function dayStrip(changes: readonly TransitionRow[], state: string, now: number): Html {
+/**
+ * A server's states of today as a strip, with the time it was awake. `entered`: its states since midnight or before,
+ * oldest first; empty if it has always been in `state`.
+ */
+export function dayStrip(entered: readonly TransitionRow[], state: string, now: number): Html {
   const from = dayStart(now);
-  const before = { state: changes[0]?.from ?? state, since: rfc3339(from) };
-  const states = [before, ...changes.map(({ to, at }) => ({ state: to, since: rfc3339(at) }))];
+  const known = entered.map(({ to, at }) => ({ state: to, since: rfc3339(at) }));
+  const states = known.length > 0 ? known : [{ state, since: rfc3339(from) }];
   const span = { from, to: now };
   const bands = bandsOf({ states }, span);
   const awakeMs = awakeIn(bands, span);

@@ -25,7 +25,7 @@ import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { countText, plainName } from '../../web/text.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { Addresses } from '../api/addresses.ts';
-import { type TransitionRow, listStateChanges } from '../machine-rows.ts';
+import { type TransitionRow, listStatesOfSince } from '../machine-rows.ts';
 import type { Servers } from '../servers.ts';
 import type { ServerBlocks } from '../server-now.ts';
 import { dayStrip } from './day.ts';
@@ -90,8 +90,8 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
   const { shown, pager } = partOf(request, found, { key: 'from', most: isTable ? ROWS : CARDS, of: 'servers' });
   // The guide to a first join needs the first server, whichever page is shown.
   const wakeFactsOf = await readWakeFacts([...new Set([...my.slice(0, 1), ...shown])], options);
-  const changes = isTable ? [] : await todaysChanges(request, shown, options);
-  const changesOf = Map.groupBy(changes, ({ serverId }) => serverId);
+  const entered = isTable ? [] : await todaysStates(request, shown, options);
+  const enteredOf = Map.groupBy(entered, ({ serverId }) => serverId);
   const tour = await firstSteps(request, my, { shared: shared.length, wakeFactsOf, addresses: options.addresses });
   const main = html`<div class="head">
       <h1>Servers</h1>
@@ -122,7 +122,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
               ${shown.map((server) =>
                 serverCard(request, server, {
                   micros: costOf(server),
-                  changes: changesOf.get(server.id) ?? [],
+                  entered: enteredOf.get(server.id) ?? [],
                   ...wakeFactsOf(server),
                 }),
               )}
@@ -279,16 +279,16 @@ async function readWakeFacts(shown: readonly Summary[], options: ListOptions): P
 interface CardFacts extends WakeFacts {
   /** Cost this month. */
   micros: number;
-  /** Today's changes of state, oldest first. */
-  changes: readonly TransitionRow[];
+  /** Today's states, oldest first, as far back as they are known. */
+  entered: readonly TransitionRow[];
 }
 
-function todaysChanges({ now }: PanelRequest, shown: readonly Summary[], { accounts }: ListOptions) {
+function todaysStates({ now }: PanelRequest, shown: readonly Summary[], { accounts }: ListOptions) {
   const ids = shown.map(({ id }) => id);
-  return listStateChanges(accounts.store, ids, dayStart(now));
+  return listStatesOfSince(accounts.store, ids, dayStart(now));
 }
 
-function serverCard(request: PanelRequest, server: Summary, { micros, changes, ...wakeFacts }: CardFacts): Html {
+function serverCard(request: PanelRequest, server: Summary, { micros, entered, ...wakeFacts }: CardFacts): Html {
   const { why } = wakeFacts;
   const { id, address, type, version, playersOnline, role, ramMb = 0 } = server;
   const name = nameOf(server);
@@ -315,7 +315,7 @@ function serverCard(request: PanelRequest, server: Summary, { micros, changes, .
         ...(role !== 'owner' ? [`your role: ${role}`] : request.isFree ? [] : [`${usdText(micros)} this month`]),
       ])}
     </p>
-    ${dayStrip(changes, server.state, request.now)} ${tagLinks(server)} ${serverButtons(request, server, why?.code)}
+    ${dayStrip(entered, server.state, request.now)} ${tagLinks(server)} ${serverButtons(request, server, why?.code)}
   </li>`;
 }
 

@@ -144,8 +144,8 @@ function lineOf(text) {
 /** The link above a stack trace. Its text comes from the style sheet, so that it is not copied with the log. */
 function explanationOf(text) {
   const link = document.createElement('a');
-  // As long as the page takes.
-  const href = box.dataset.errors + encodeURIComponent(text.slice(0, 500));
+  // The page accepts no longer line.
+  const href = box.dataset.errors + encodeURIComponent(text.slice(0, 500).toWellFormed());
   return Object.assign(link, { href, className: 'explain', tabIndex: -1, ariaLabel: 'Explain this error' });
 }
 

@@ -8,6 +8,7 @@ const box = document.createElement('dialog');
 box.className = 'palette';
 box.setAttribute('aria-label', 'Dropped files');
 const MOST_FILES = 20;
+const ICON = 'server-icon.png';
 
 /** Opens a list of the files, each with the places where it may go. */
 export function take(files) {
@@ -15,9 +16,11 @@ export function take(files) {
   if (files.length > MOST_FILES)
     lines.push(element('p', { textContent: 'Only the first 20 are shown. The page Files takes thousands at once.' }));
   const close = button('Close', () => box.close());
+  // Uploads of an earlier drop go on.
+  if (box.open) return box.prepend(...lines);
   box.replaceChildren(...lines, close);
   document.body.append(box);
-  if (!box.open) box.showModal();
+  box.showModal();
 }
 
 function lineOf(file) {
@@ -44,7 +47,7 @@ function placesOf({ name, type }) {
       asFile,
     ];
   if (/\.mrpack$/i.test(name)) return [['Create a new server from this pack', unpack('/servers/new/import/')], asFile];
-  if (type.startsWith('image/')) return [['Use it as the server’s icon', put('server-icon.png')], asFile];
+  if (type.startsWith('image/')) return [['Use it as the server’s icon', put(ICON)], asFile];
   return [asFile];
 }
 
@@ -52,11 +55,15 @@ function placesOf({ name, type }) {
 function put(path, overwrite = false) {
   return async (file, told, actions) => {
     actions.replaceChildren();
-    const content = path === 'server-icon.png' ? await iconOf(file) : file;
+    const content = path === ICON ? await iconOf(file) : file;
+    if (path === ICON && content.type !== 'image/png') {
+      told.textContent = 'Your browser can’t convert this picture. Choose a PNG or JPEG.';
+      return;
+    }
     const answer = await send(`file:upload?${new URLSearchParams({ path, overwrite })}`, content, told);
-    if (answer.ok && overwrite) told.textContent = `${path} is replaced. It counts from the next start.`;
+    if (answer.ok && overwrite) told.textContent = `${path} is replaced. This applies from the next start.`;
     else if (answer.ok) {
-      told.textContent = `${path} is in place. It counts from the next start.`;
+      told.textContent = `${path} is in place. This applies from the next start.`;
       actions.append(button('Undo', () => remove(path, told, actions)));
     } else if (answer.reason === 'PATH_EXISTS') {
       told.textContent = `${path} already exists.`;

@@ -2,7 +2,7 @@ const PIXELS = 64;
 
 /**
  * Converts a picture to the icon format of games: a PNG of 64 × 64 pixels, with the picture centred and as large as fits.
- * Returns files that are no pictures, or have that size, unchanged.
+ * Returns a file unchanged if it is not a picture, or already has that size.
  */
 export async function iconOf(file) {
   const picture = await createImageBitmap(file).catch(() => undefined);

@@ -167,7 +167,7 @@ async function loadDialog(script) {
   return await import(script);
 }
 
-/* Files can be dropped on any page of a server. Some pages take them on their own. */
+/* Files can be dropped on any page of a server. Some pages handle drops themselves. */
 let dropped;
 for (const name of ['dragover', 'drop']) document.addEventListener(name, takeFiles);
 
@@ -175,7 +175,7 @@ function takeFiles(event) {
   const script = document.querySelector('.panel[data-drop]')?.dataset.dropScript;
   const { types, files } = event.dataTransfer;
   if (!script || !types.includes('Files') || document.querySelector('[data-upload]')) return;
-  if (event.target.closest('input, textarea')) return;
+  if (event.target.closest?.('input, textarea')) return;
   event.preventDefault();
   const found = [...files];
   if (event.type !== 'drop' || found.length === 0) return;
