@@ -87,7 +87,7 @@ test('a server whose machine does not answer shows that in the list and on its o
   const says = /<span class="tag bad">waiting<\/span>[^]*Its machine is not responding<\/strong>: one may still run it/;
   t.regex(await cardOf(it, 'castle'), says);
   t.regex((await it.get('/servers/castle')).text, says);
-  t.notRegex(await cardOf(it, 'castle'), /playing|awake/);
+  t.notRegex(await cardOf(it, 'castle'), /playing|awake for/);
   it.engine.nodes!.back('n1');
   await it.clock.advance(2_000);
   t.regex(await cardOf(it, 'castle'), />awake<[^]*no one playing/);

@@ -42,7 +42,7 @@ export function searchCard(request: ServerRequest, asked: Form | undefined): Htm
   ];
   if (options.length === 0) return html``;
   const last = (field: string, otherwise: string) => asked?.get(field) ?? otherwise;
-  return html`<section class="card">
+  return html`<section class="card" data-folders="${kinds.map((kind) => `${kind}s`).join(' ')}">
     <h2>Find more</h2>
     ${panelForm(
       request,

@@ -3,7 +3,7 @@
  * `panel.js` loads this file at the first drop.
  */
 const panel = document.querySelector('.panel');
-const { csrf, drop: api, folder, server } = panel.dataset;
+const { csrf, drop: api, server } = panel.dataset;
 const box = document.createElement('dialog');
 box.className = 'palette';
 box.setAttribute('aria-label', 'Dropped files');
@@ -11,8 +11,9 @@ const MOST_FILES = 20;
 const ICON = 'server-icon.png';
 
 /** Opens a list of the files, each with the places where it may go. */
-export function take(files) {
-  const lines = files.slice(0, MOST_FILES).map(lineOf);
+export async function take(files) {
+  const folders = files.some(isProgram) ? await foldersOfPrograms() : [];
+  const lines = files.slice(0, MOST_FILES).map((file) => lineOf(file, folders));
   if (files.length > MOST_FILES)
     lines.push(element('p', { textContent: 'Only the first 20 are shown. The page Files takes thousands at once.' }));
   const close = button('Close', () => box.close());
@@ -23,12 +24,28 @@ export function take(files) {
   box.showModal();
 }
 
-function lineOf(file) {
+function isProgram({ name }) {
+  return /\.jar$/i.test(name);
+}
+
+/** Returns the folders of mods and plugins that the server's software loads, as its page of mods names them. */
+async function foldersOfPrograms() {
+  try {
+    const answer = await fetch(`/servers/${server}/mods`, { headers: { accept: 'text/html' }, redirect: 'error' });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    return (page.querySelector('[data-folders]')?.dataset.folders ?? '').split(' ').filter(Boolean);
+  } catch {
+    // The service is away, or the session has ended. The page shows it.
+    return [];
+  }
+}
+
+function lineOf(file, folders) {
   const line = element('div');
   const told = element('p', { role: 'status' });
   const actions = element('p', { className: 'actions' });
   actions.append(
-    ...placesOf(file).map(([label, go], nth) =>
+    ...placesOf(file, folders).map(([label, go], nth) =>
       button(label, () => go(file, told, actions), nth === 0 ? '' : 'second'),
     ),
   );
@@ -37,9 +54,10 @@ function lineOf(file) {
 }
 
 /** Returns what can be done with a file: texts of buttons and their work, the most likely first. */
-function placesOf({ name, type }) {
+function placesOf({ name, type }, folders) {
   const asFile = ['Put it into the server’s folder', put(name)];
-  if (/\.jar$/i.test(name) && folder) return [[`Add it to ${folder}`, put(`${folder}/${name}`)], asFile];
+  if (isProgram({ name }))
+    return [...folders.map((folder) => [`Add it to ${folder}`, put(`${folder}/${name}`)]), asFile];
   if (/\.(?:zip|tar|tgz|tzst|gz|zst)$/i.test(name))
     return [
       ['Add its world to this server', unpack(`/servers/${server}/worlds?import=`)],

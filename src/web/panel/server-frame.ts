@@ -1,5 +1,4 @@
 import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
-import { foldersIn } from '../../game/cores.ts';
 import type { ReplyOf } from '../../http/operation.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import { ASSETS } from '../assets.ts';
@@ -91,8 +90,7 @@ export function serverFrame(request: Framed, page: Page, paths: ReadonlySet<stri
     data-now="${request.now}"
     ${
       isAtLeast(request.role, 'member') &&
-      html`data-drop="${BROWSER_PREFIX}" data-drop-script="${ASSETS.dropScript}" data-server="${server.id}"
-      data-folder="${foldersIn(server.type, server.version)[0]?.path}"`
+      html`data-drop="${BROWSER_PREFIX}" data-drop-script="${ASSETS.dropScript}" data-server="${server.id}"`
     }
   >
     ${liveNote()}
