@@ -77,7 +77,7 @@ export const metricOperations = ({ serveServer, store, clock }: Shared, metrics:
   serveServer(GetServerMetrics, async ({ params, server, query }) => {
     const spanMs = query.hours * HOUR_MS;
     const series = (await metrics.series(params.id, spanMs)).map(sampleView);
-    const entered = await listStatesSince(store, params.id, clock.now() - spanMs);
+    const entered = await listStatesSince(store, [params.id], clock.now() - spanMs);
     const states = entered.map(({ to, at, cause }) => ({
       state: to,
       since: at,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { line, message, reply } from '../http/fields.ts';
 import { operation } from '../http/operation.ts';
 import type { Served } from '../http/serve.ts';
-import type { Addresses } from '../servers/api/addresses.ts';
+import { type Addresses, endpointOf } from '../servers/api/addresses.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { Shared } from '../servers/shared.ts';
@@ -94,7 +94,7 @@ export const nameOperations = (
   const view = async (id: string) => {
     const row = (await servers.get(id))?.row;
     const address = row ? addresses.of(row) : '';
-    const [host = '', port = '25565'] = address.split(':');
+    const { host, port } = endpointOf(address);
     const names = ownNames.of(id).map((each) => {
       const { name, provedAt, expiresAt } = each;
       if (!isOwn(each)) return { name, state: 'former', expiresAt };

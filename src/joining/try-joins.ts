@@ -1,16 +1,17 @@
 import { lookup } from 'node:dns/promises';
 import { field, pingStatus } from '../../proxy/ping.ts';
 import { blockListOf, isListed } from '../../proxy/limits.ts';
-import type { Address } from '../../proxy/ports.ts';
 import { wordsOf } from '../../proxy/text.ts';
 import { protocolOf } from '../game/protocols.ts';
 import { hostAndPort } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
+import { isEveryAddress } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MINUTE_MS, SECOND_MS } from '../kernel/units.ts';
+import { endpointOf } from '../servers/api/addresses.ts';
 import type { Servers } from '../servers/servers.ts';
 import { BOT_NAME, type LoginAnswer, logIn, reach } from './join-bot.ts';
 import type { ProxySettings } from './link/child-process.ts';
@@ -68,7 +69,6 @@ export const KEPT_MS = 10 * MINUTE_MS;
 const MOST_AT_ONCE = 5;
 const MOST_PER_ACCOUNT = 2;
 const LINE_UNITS = 200;
-const DEFAULT_PORT = 25_565;
 const LOOPBACK = '127.0.0.1';
 
 /** Refusals that do not concern every player, by a word in their text. */
@@ -161,7 +161,7 @@ export class TryJoins {
     };
     const isUp = async () => (await servers.get(id))?.state === 'running';
     try {
-      const { host, port } = addressIn(addr);
+      const { host, port } = endpointOf(addr);
       const isLocalName = /(?:^|\.)localhost$/.test(host);
       const ip = isLocalName ? LOOPBACK : (await soon(this.#resolve(host))).address;
       done(isLocalName ? 'a name that only this machine knows' : ip, 'Connection');
@@ -213,17 +213,12 @@ function resultOf(answer: LoginAnswer): NonNullable<TryJoin['result']> {
   return { tone: advice === undefined ? 'bad' : 'warn', text };
 }
 
-function addressIn(addr: string): Address {
-  const [host = '', port] = addr.split(':', 2);
-  return { host, port: port === undefined ? DEFAULT_PORT : Number(port) };
-}
-
 /**
  * Returns the host at which this machine reaches its own proxy; undefined if proxies run elsewhere, or if the proxy
  * would take this machine for a load balancer or a proxy in front.
  */
 function ownHost({ proxy, proxyHost, proxyProtocolFrom, forwardingFrom }: ProxySettings): string | undefined {
-  const host = ['::', '0.0.0.0'].includes(proxyHost) ? LOOPBACK : proxyHost;
+  const host = isEveryAddress(proxyHost) ? LOOPBACK : proxyHost;
   const isTrusted = isListed(blockListOf([...proxyProtocolFrom, ...forwardingFrom]), host);
   return proxy === 'external' || isTrusted ? undefined : host;
 }

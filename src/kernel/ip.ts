@@ -80,7 +80,11 @@ function withoutZone(address: string): string {
 }
 
 const PRIVATE = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/;
-const EVERY_CARD: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
+
+/** Whether a listener at this host accepts connections at all addresses of its machine. */
+export function isEveryAddress(host: string): boolean {
+  return host === '::' || host === '0.0.0.0';
+}
 
 /**
  * Returns this machine's first private IPv4 address (RFC 1918); undefined without one. Ignores the interfaces of
@@ -98,5 +102,5 @@ export function homeAddressOf(interfaces = networkInterfaces()): string | undefi
  * interfaces. Also undefined inside a container, where the machine's address is unknown.
  */
 export function homeHost(host: string, inContainer: boolean): string | undefined {
-  return !inContainer && EVERY_CARD.has(host) ? homeAddressOf() : undefined;
+  return !inContainer && isEveryAddress(host) ? homeAddressOf() : undefined;
 }

@@ -72,23 +72,18 @@ export async function listTransitionsSince(db: Sql, serverId: string, at: number
 }
 
 /**
- * Returns a server's changes of state since an instant, oldest first, as far back as they are stored. Begins with the one
- * to the state at that instant.
+ * Returns the changes of state of up to 500 servers since an instant, oldest first, as far back as they are stored. Those
+ * of each server begin with the one to its state at that instant.
  */
-export async function listStatesSince(db: Sql, serverId: string, at: number): Promise<TransitionRow[]> {
-  const sql = `SELECT * FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "seq" >=
-    COALESCE((SELECT MAX("seq") FROM "transitions" WHERE "serverId" = $1 AND "from" <> "to" AND "at" <= $2), 0)
-    ORDER BY "seq"`;
-  return db.query<TransitionRow>(sql, [serverId, at]);
-}
-
-/** Like `listStatesSince` for up to 500 servers, whose changes are mixed. */
-export async function listStatesOfSince(db: Sql, serverIds: readonly string[], at: number): Promise<TransitionRow[]> {
+export async function listStatesSince(db: Sql, serverIds: readonly string[], at: number): Promise<TransitionRow[]> {
+  if (serverIds.length === 0) return [];
   const names = serverIds.map((_, nth) => `$${nth + 1}`).join(', ');
-  if (names === '') return [];
-  const sql = `SELECT t.* FROM "transitions" t WHERE t."serverId" IN (${names}) AND t."from" <> t."to" AND t."seq" >=
-    COALESCE((SELECT MAX(p."seq") FROM "transitions" p
-      WHERE p."serverId" = t."serverId" AND p."from" <> p."to" AND p."at" <= $${serverIds.length + 1}), 0)
+  // A subquery for each row would read the changes of a day once for each of them.
+  const sql = `SELECT t.* FROM "transitions" t
+    LEFT JOIN (SELECT "serverId", MAX("seq") AS "seq" FROM "transitions"
+      WHERE "serverId" IN (${names}) AND "from" <> "to" AND "at" <= $${serverIds.length + 1} GROUP BY "serverId") b
+      ON b."serverId" = t."serverId"
+    WHERE t."serverId" IN (${names}) AND t."from" <> t."to" AND t."seq" >= COALESCE(b."seq", 0)
     ORDER BY t."seq"`;
   return db.query<TransitionRow>(sql, [...serverIds, at]);
 }

@@ -1,6 +1,7 @@
 import { VELOCITY } from '../game/cores.ts';
 import { type Network, paperSettings } from '../game/network-files.ts';
 import { hostAndPort } from '../kernel/address.ts';
+import { isEveryAddress } from '../kernel/ip.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store } from '../store/store.ts';
 import { type ServerRow, getServer, listBackends } from './rows.ts';
@@ -11,7 +12,7 @@ export type NetworkOf = (row: ServerRow) => Promise<Network | undefined>;
 /** `networkHost`: the address of private backends. */
 export function createNetworkOf(store: Store, secret: Secret, networkHost: string): NetworkOf {
   // A front reaches an address of this machine if the ports are open at all of them.
-  const host = ['::', '0.0.0.0'].includes(networkHost) ? '127.0.0.1' : networkHost;
+  const host = isEveryAddress(networkHost) ? '127.0.0.1' : networkHost;
   // Another server may get the id later, but not this instant too.
   const secretOf = ({ id, createdAt }: ServerRow) => secret.derive('network', `${id} ${createdAt}`);
 

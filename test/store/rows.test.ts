@@ -15,6 +15,7 @@ import * as rows from '../../src/servers/rows.ts';
 import {
   type NewTransition,
   listServersNotAtRest,
+  listStatesSince,
   listTransitions,
   saveSnapshot,
 } from '../../src/servers/machine-rows.ts';
@@ -301,3 +302,32 @@ onEachStore('machines are listed by urgency, filtered, paged and counted', async
   t.like(await findMachine(store, 'grt_1', 800), { kind: 'grant', name: 'The command line', since: 40 });
   t.is(await findMachine(store, 'none', 800), undefined);
 });
+
+onEachStore(
+  'the states of several servers begin with the one at the instant, and leave out phases',
+  async (t, store) => {
+    const entered: [id: string, at: number, from: string, to: string][] = [
+      ['amber', 1, 'hibernated', 'starting'],
+      ['amber', 2, 'starting', 'starting'],
+      ['amber', 5, 'starting', 'running'],
+      ['birch', 7, 'hibernated', 'starting'],
+      ['cedar', 4, 'hibernated', 'starting'],
+    ];
+    for (const id of ['amber', 'birch', 'cedar', 'dogwood']) {
+      await store.write((tx) => rows.insertServer(tx, serverRow(id)));
+      const of = entered.filter(([server]) => server === id);
+      const transitions = of.map(([, at, from, to]): NewTransition => ({ at, event: 'E', from, to, cause: '{}' }));
+      await store.write((tx) => saveSnapshot(tx, id, { snapshot: '', state: 'running', updatedAt: 9, transitions }));
+    }
+    const states = async (ids: string[], since: number) =>
+      (await listStatesSince(store, ids, since)).map(({ serverId, at, to }) => `${serverId} ${at} ${to}`).toSorted();
+    t.deepEqual(await states(['amber', 'birch', 'dogwood'], 4), [
+      'amber 1 starting',
+      'amber 5 running',
+      'birch 7 starting',
+    ]);
+    t.deepEqual(await states(['amber'], 5), ['amber 5 running']);
+    t.deepEqual(await states(['amber'], 0), ['amber 1 starting', 'amber 5 running']);
+    t.deepEqual(await states([], 0), []);
+  },
+);

@@ -147,12 +147,11 @@ export interface LoggedError {
  * size.
  */
 export function explainError(lines: readonly string[], at: number, context: DiagnosisContext): LoggedError {
-  const isBelow = (line: string | undefined) => line !== undefined && readGameLine(line).source === 'plain';
   // The message of an exception may be the line above it.
-  const from = isBelow(lines[at]) && at > 0 ? at - 1 : at;
-  const shown = lines.slice(from, from + TRACE_LINES);
-  const next = shown.findIndex((line, index) => from + index > at && !isBelow(line));
-  const log = shown.slice(0, next < 0 ? undefined : next).map(readGameLine);
+  const from = at > 0 && readGameLine(lines[at] ?? '').source === 'plain' ? at - 1 : at;
+  const shown = lines.slice(from, from + TRACE_LINES).map(readGameLine);
+  const next = shown.findIndex(({ source }, index) => from + index > at && source !== 'plain');
+  const log = shown.slice(0, next < 0 ? undefined : next);
   const insights = unique([...scan(log, context)].sort(byPrecedence)).map((each) => insightOf(each, log));
   return { lines: log.map(({ plain }) => plain), insights, jar: lastException(log).jar };
 }

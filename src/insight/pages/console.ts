@@ -22,13 +22,12 @@ import { CONSOLE_COMMANDS } from '../../game/console-commands.ts';
 import { ListFiles } from '../../files/api.ts';
 import { GetPlayerLists } from '../../players/api.ts';
 import { RunCommand } from '../console-api.ts';
+import { MAX_TAIL } from '../log-streams.ts';
 import { GetServerLogs } from '../logs-api.ts';
 import { errorPage, isAboveTrace, lineInAddress } from './error.ts';
 
 /** Number of newest lines in the page as sent. A script loads more. */
 const SHOWN_LINES = 200;
-/** Number of newest lines that a search covers, which is the most that one call returns. */
-const SEARCHED_LINES = 1_000;
 const FIND_CHARS = 100;
 const COMMAND_CHARS = 4_096;
 
@@ -58,7 +57,7 @@ export function mountConsole(panel: Panel, engine: Engine, transferSlots: Stream
 async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
   const { server, role } = request;
   const find = (request.query.get('find') ?? '').slice(0, FIND_CHARS);
-  const log = await readLog(request, find === '' ? SHOWN_LINES : SEARCHED_LINES);
+  const log = await readLog(request, find === '' ? SHOWN_LINES : MAX_TAIL);
   const main = html`${said && replyCard(request, said)}
     <section class="card console">
       <div class="heading">
@@ -140,7 +139,7 @@ function logBox(
       data-keep
       data-players="${playersOf(server.id)}"
       data-errors="${errorsOf(server.id)}"
-      data-log="${BROWSER_PREFIX}/v1/servers/${server.id}/logs/stream?tail=${SEARCHED_LINES}"
+      data-log="${BROWSER_PREFIX}/v1/servers/${server.id}/logs/stream?tail=${MAX_TAIL}"
       role="log"
       aria-live="off"
       aria-label="Log"

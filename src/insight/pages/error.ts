@@ -5,10 +5,9 @@ import { isOfTrace } from '../../web/assets/log-line.js';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
+import { MAX_TAIL } from '../log-streams.ts';
 import { GetServerLogs } from '../logs-api.ts';
 
-/** Number of newest lines in which the error is searched, which is the most that one call returns. */
-const READ_LINES = 1_000;
 const CPU_MS = 5_000;
 /** Longer lines are cut in the page's address. `console.js` cuts them likewise. */
 const MOST_LINE_CHARS = 500;
@@ -27,7 +26,7 @@ export function isAboveTrace(lines: readonly string[], at: number): boolean {
 export async function errorPage(request: ServerRequest, workers: WorkerPool): Promise<Page> {
   const { server, query, call } = request;
   const wanted = lineInAddress(query.get('line') ?? '');
-  const { lines } = await call(GetServerLogs, { id: server.id }, { tail: READ_LINES });
+  const { lines } = await call(GetServerLogs, { id: server.id }, { tail: MAX_TAIL });
   const { type: core, version, ramMb } = server;
   const at = lines.findLastIndex((line, nth) =>
     wanted === '' ? isAboveTrace(lines, nth) : lineInAddress(line) === wanted,
@@ -41,8 +40,8 @@ export async function errorPage(request: ServerRequest, workers: WorkerPool): Pr
     ${
       error === undefined
         ? html`<p>
-            ${wanted === '' ? 'There is no stack trace' : 'This error is no longer'} among the newest ${READ_LINES}
-            lines of the log.
+            ${wanted === '' ? 'There is no stack trace' : 'This error is no longer'} among the newest ${MAX_TAIL} lines
+            of the log.
           </p>`
         : html`${
               error.insights.length > 0

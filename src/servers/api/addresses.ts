@@ -1,9 +1,16 @@
-import { hostAndPort } from '../../kernel/address.ts';
+import { type Address, hostAndPort } from '../../kernel/address.ts';
+import { isEveryAddress } from '../../kernel/ip.ts';
 
 /** Default port of Minecraft clients. */
 const DEFAULT_PORT = 25_565;
 /** Host name if the service has no name in the DNS. Only its own machine resolves it. */
 const OWN_MACHINE = 'localhost';
+
+/** Reads an address of `Addresses`. The host of '' is ''. */
+export function endpointOf(address: string): Address {
+  const [host = '', port] = address.split(':', 2);
+  return { host, port: port === undefined ? DEFAULT_PORT : Number(port) };
+}
 
 /** How players reach the default server, which needs no name. */
 export interface FallbackServer {
@@ -58,7 +65,7 @@ export class Addresses {
   forFront({ networkPort }: { networkPort: number | null }): string | undefined {
     if (networkPort === null) return undefined;
     // At all addresses of this machine, the public one is the one to show.
-    const host = ['::', '0.0.0.0'].includes(this.#networkHost) ? this.#publicHost : this.#networkHost;
+    const host = isEveryAddress(this.#networkHost) ? this.#publicHost : this.#networkHost;
     return hostAndPort({ host, port: networkPort });
   }
 

@@ -25,7 +25,7 @@ import { ramText, sinceTime, wokenWords } from '../../web/panel/words.ts';
 import { countText, plainName } from '../../web/text.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import type { Addresses } from '../api/addresses.ts';
-import { type TransitionRow, listStatesOfSince } from '../machine-rows.ts';
+import { type TransitionRow, listStatesSince } from '../machine-rows.ts';
 import type { Servers } from '../servers.ts';
 import type { ServerBlocks } from '../server-now.ts';
 import { dayStrip } from './day.ts';
@@ -134,7 +134,7 @@ async function listPage(request: PanelRequest, options: ListOptions): Promise<Pa
     title: 'Servers',
     main,
     endsTour: tour.isOver && !request.tourOver,
-    styles: [ASSETS.listsStyle],
+    styles: [ASSETS.serversStyle],
     scripts: [ASSETS.listsScript],
   };
 }
@@ -285,7 +285,7 @@ interface CardFacts extends WakeFacts {
 
 function todaysStates({ now }: PanelRequest, shown: readonly Summary[], { accounts }: ListOptions) {
   const ids = shown.map(({ id }) => id);
-  return listStatesOfSince(accounts.store, ids, dayStart(now));
+  return listStatesSince(accounts.store, ids, dayStart(now));
 }
 
 function serverCard(request: PanelRequest, server: Summary, { micros, entered, ...wakeFacts }: CardFacts): Html {
