@@ -23,7 +23,8 @@ async function withKeys(t: ExecutionContext, count: number): Promise<PanelUnderT
         expiresAt: nth === 3 ? now + 5 * DAY_MS : null,
         serverIds: nth === 4 ? ['castle'] : null,
       });
-      await insertKey(tx, { ...row, lastUsedAt: nth === 5 ? now : null });
+      // Random last characters may be those of a search.
+      await insertKey(tx, { ...row, last4: 'wxyz', lastUsedAt: nth === 5 ? now : null });
     }
   });
   return it;

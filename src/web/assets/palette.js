@@ -55,7 +55,10 @@ async function addServers() {
       const of = `server ${link.pathname.slice('/servers/'.length)}`;
       entries.push({ text: link.textContent.trim(), of, go: () => location.assign(link.href) });
     }
+    // The servers are added at the end, so the reader's choice stays.
+    const before = chosen;
     list();
+    choose(before);
   } catch {
     // The service is away, or the session has ended. The page shows it.
   }
